@@ -1,0 +1,25 @@
+"""Errors that a user can cause, and the words they are told in."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BciiglError(Exception):
+    """Something the user can mend; its text says what, and is all the command line shows."""
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the known spelling nearest to `word`, or ``""``."""
+    near = get_close_matches(str(word).lower(), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal cannot show or should not obey: control characters, surrogates."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(value: object, width: int = 60) -> str:
+    """Return a printable one-line `repr` of `value`, at most `width` characters long."""
+    text = printable(repr(value))
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -1,0 +1,29 @@
+"""Files that are either whole or absent."""
+
+import pytest
+
+from bciigl.base.files import write_text
+
+
+def test_text_is_written_as_utf8_with_unix_line_ends(tmp_path):
+    write_text(tmp_path / "a", "é\n")
+    assert (tmp_path / "a").read_bytes() == b"\xc3\xa9\n"
+
+
+def test_existing_file_is_kept_unless_asked(tmp_path):
+    path = tmp_path / "a"
+    write_text(path, "old")
+    with pytest.raises(FileExistsError):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    write_text(path, "new", overwrite=True)
+    assert path.read_text() == "new"
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "x" * 100_000 + "\ud800", overwrite=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+    assert path.read_text() == "old"
