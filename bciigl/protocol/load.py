@@ -1,0 +1,171 @@
+"""From a file or a shipped name to a checked protocol, with every problem told at once."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bciigl.base.errors import BciiglError, did_you_mean, printable
+from bciigl.protocol import text
+from bciigl.protocol.explain import validate
+from bciigl.protocol.model import Mask, Protocol
+from bciigl.protocol.schema import field_notes
+from bciigl.protocol.science import Finding, advice
+
+MOST_BYTES = 256_000
+MOST_PROBLEMS = 100
+SHIPPED = Path(__file__).parent.parent / "protocols"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong or unwise in a protocol file.
+
+    Attributes
+    ----------
+    file : str
+        The file as the user named it.
+    line, column : int or None
+        From 1; None where not known.
+    path : str
+        The field, such as ``timing.isi``; empty for the file as a whole.
+    message : str
+        What is wrong.
+    """
+
+    file: str
+    line: int | None
+    column: int | None
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return the problem as ``file:line:column: path: message``, on one line."""
+        place = [self.file] if self.line is None else [self.file, str(self.line), str(self.column)]
+        return printable(": ".join(filter(None, [":".join(place), self.path, self.message])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What checking a file found: a protocol and warnings, or no protocol and the problems."""
+
+    file: str
+    protocol: Protocol | None
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+class ProtocolError(BciiglError):
+    """A protocol that cannot be used; its `problems` say why."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+def shipped() -> dict[str, Path]:
+    """Return the protocols that come with the package, by name."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
+
+
+def load(source: str | os.PathLike) -> Protocol:
+    """Return the protocol in a file, or the shipped one of that name.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The path of a YAML file, or a name that `shipped` lists.
+
+    Raises
+    ------
+    ProtocolError
+        With every problem of the file.
+    """
+    report = check(source)
+    if report.protocol is None:
+        raise ProtocolError(report.problems)
+    return report.protocol
+
+
+def check(source: str | os.PathLike) -> Report:
+    """Read and check a protocol as `load` does, and report instead of raising."""
+    file = os.fspath(source)
+    path = shipped().get(file, Path(file))
+    content = _read(path)
+    if isinstance(content, BciiglError):
+        return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
+    document = text.parse(content)
+    protocol, findings = validate(document.data)
+    if protocol is not None:
+        findings += _missing_files(protocol, path.parent)
+    complaints = [*document.complaints, *(_located(document, each) for each in findings)]
+    if complaints:
+        complaints.sort(key=lambda each: each.position or (0, 0))
+        problems = [_problem(file, each) for each in complaints[:MOST_PROBLEMS]]
+        if more := complaints[MOST_PROBLEMS:]:
+            problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
+        return Report(file, None, tuple(problems), ())
+    remarks = (_located(document, each) for each in advice(protocol))
+    return Report(file, protocol, (), tuple(_problem(file, each) for each in remarks))
+
+
+def dump(protocol: Protocol) -> str:
+    """Return the protocol as YAML with every field, each under a comment that explains it."""
+    return text.render(protocol.model_dump(), field_notes())
+
+
+def _read(path: Path) -> str | BciiglError:
+    """Return the file's text, or why it has none."""
+    try:
+        if path.is_dir():
+            return BciiglError("is a folder, not a protocol file")
+        if not stat.S_ISREG(path.stat().st_mode):
+            return BciiglError("is not a regular file")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        names = shipped()
+        near = did_you_mean(path.stem, names) or f"; shipped are {', '.join(names)}"
+        return BciiglError(f"no such file, and no shipped protocol of that name{near}")
+    except OSError as error:
+        return BciiglError(f"cannot be read: {error.strerror}")
+    except ValueError as error:  # a NUL in the name
+        return BciiglError(f"cannot be read: {error}")
+    if len(content) > MOST_BYTES:
+        return BciiglError(f"is larger than {MOST_BYTES // 1000} kB: not a protocol")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return BciiglError(f"is not UTF-8 text (byte {content[error.start]:#04x} in line {line})")
+
+
+def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
+    brain = protocol.brain
+    if brain.subject != "brainiak" and not (folder / brain.subject).is_dir():
+        near = did_you_mean(brain.subject, ["brainiak"])
+        yield Finding(
+            ("brain", "subject"), f"should be brainiak or a folder, got {brain.subject!r}{near}"
+        )
+    if isinstance(brain.region, Mask) and not (folder / brain.region.file).is_file():
+        yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
+
+
+def _located(document: text.Document, finding: Finding) -> text.Complaint:
+    """Return a complaint at the field's place, or at that of its nearest section in the file."""
+    for length in range(len(finding.path), 0, -1):
+        if position := document.positions.get(finding.path[:length]):
+            return text.Complaint(finding.path, position, finding.message)
+    return text.Complaint(finding.path, (1, 1), finding.message)
+
+
+def _problem(file: str, complaint: text.Complaint) -> Problem:
+    line, column = complaint.position or (None, None)
+    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in complaint.path)
+    return Problem(file, line, column, dotted.removeprefix("."), complaint.message)

@@ -1,0 +1,342 @@
+"""The experiment as frozen models: every field with unit, range, default and a line of why."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from bciigl.protocol.science import refusals
+
+EventKind = Literal["imagination", "perception", "judgment"]
+LearnerId = Literal["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
+PolicyName = Literal["uniform", "explore-then-commit", "epsilon-greedy"]
+
+
+def field(default: Any, unit: str, description: str, **limits: Any) -> Any:
+    """Return a pydantic field that also states its unit."""
+    return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
+
+
+def _sequence(default: Any, unit: str, description: str, **limits: Any) -> Any:
+    """Return a field for a tuple that also takes a list, as YAML and Python callers give it."""
+    return field(default, unit, description, strict=False, **limits)
+
+
+def _different(values: tuple) -> tuple:
+    texts = [str(value) for value in values]
+    twice = sorted({text for text in texts if texts.count(text) > 1})
+    if twice:
+        raise PydanticCustomError(
+            "repeated", "should all differ, but {twice} is there twice", {"twice": ", ".join(twice)}
+        )
+    return values
+
+
+def _option(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9
+    word = isinstance(value, str) and 0 < len(value) <= 40
+    if whole or (word and value.isprintable() and value.strip() == value):
+        return value
+    raise PydanticCustomError(
+        "option", "should be a whole number or a word of 1 to 40 printable characters"
+    )
+
+
+Option = Annotated[
+    int | str,
+    PlainValidator(_option),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1},
+                {"type": "string", "minLength": 1, "maxLength": 40},
+            ]
+        }
+    ),
+]
+VoxelIndex = Annotated[int, Field(ge=0, le=511)]
+NoiseWeight = Annotated[float, Field(ge=0, le=10)]
+# Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
+PlainText = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$")]
+
+
+class Section(BaseModel):
+    """What all parts of a protocol share: frozen, strict about types, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Catch(Section):
+    """Catch trials: the imagined option is cued, so the experimenter knows the match rate."""
+
+    share: float = field(0.0, "share of trials", "how many trials are catch trials", ge=0, le=0.9)
+    match_rate: float = field(
+        0.8, "share of catch trials", "how many guesses on catch trials match the cue", ge=0, le=1
+    )
+
+
+class Task(Section):
+    """What the person imagines and how often."""
+
+    options: Annotated[tuple[Option, ...], AfterValidator(_different)] = _sequence(
+        ..., "words or numbers", "what can be imagined and guessed", min_length=2, max_length=100
+    )
+    trials: int = field(666, "trials", "how many trials the agent learns from", ge=1, le=1_000_000)
+    trials_per_run: int = field(
+        46, "trials", "trials recorded without pause; the last run may be shorter", ge=1, le=100_000
+    )
+    events: Annotated[tuple[EventKind, ...], AfterValidator(_different)] = _sequence(
+        ("imagination", "perception", "judgment"),
+        "event kinds",
+        "the events of a trial, in order; imagination comes first",
+        min_length=2,
+        max_length=3,
+    )
+    catch: Catch = Field(Catch(), description="trials whose match rate is known")
+
+
+class Human(Section):
+    """How reliable the person is."""
+
+    imagination_lapse: float = field(
+        0.0,
+        "share of trials",
+        "how often another option is imagined than the one the guess is judged against",
+        ge=0,
+        le=0.9,
+    )
+    judgment_lapse: float = field(
+        0.0, "share of trials", "how often a match is judged a mismatch or vice versa", ge=0, lt=0.5
+    )
+
+
+class Cube(Section):
+    """A cube of voxels."""
+
+    shape: Literal["cube"] = field("cube", "choice", "cube, sphere (center, radius) or mask (file)")
+    center: tuple[VoxelIndex, VoxelIndex, VoxelIndex] = _sequence(
+        (14, 41, 30), "voxel index", "the region's centre on the subject's grid"
+    )
+    size: int = field(4, "voxels", "edge length of the cube", ge=1, le=20)
+
+
+class Sphere(Section):
+    """A ball of voxels."""
+
+    # Without a shape a region is a cube; editors need to be told.
+    model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
+
+    shape: Literal["sphere"] = field("sphere", "choice", "cube, sphere or mask")
+    center: tuple[VoxelIndex, VoxelIndex, VoxelIndex] = _sequence(
+        (14, 41, 30), "voxel index", "the region's centre on the subject's grid"
+    )
+    radius: float = field(7.5, "mm", "radius of the sphere", gt=0, le=50)
+
+
+class Mask(Section):
+    """The voxels of a mask file."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
+
+    shape: Literal["mask"] = field("mask", "choice", "cube, sphere or mask")
+    file: str = field(
+        "region.nii.gz",
+        "path",
+        "NIfTI mask, relative to the protocol",
+        min_length=1,
+        max_length=1000,
+    )
+
+
+def _shape(region: Any) -> Any:
+    return (
+        region.get("shape", "cube") if isinstance(region, dict) else getattr(region, "shape", None)
+    )
+
+
+Region = Annotated[
+    Annotated[Cube, Tag("cube")] | Annotated[Sphere, Tag("sphere")] | Annotated[Mask, Tag("mask")],
+    Discriminator(
+        _shape,
+        custom_error_type="region",
+        custom_error_message="should be 'cube', 'sphere' or 'mask'",
+    ),
+]
+
+
+class NoiseSources(Section):
+    """Which sources of fMRI noise are on; their strengths are the subject's."""
+
+    arma: bool = field(True, "true or false", "spatially smooth noise, autocorrelated in time")
+    drift: bool = field(True, "true or false", "slow scanner drift")
+    physiological: bool = field(True, "true or false", "heart beat and breathing")
+    task: bool = field(True, "true or false", "noise that comes with the events")
+    system: bool = field(True, "true or false", "white thermal noise of the scanner")
+
+
+class Motion(Section):
+    """Sudden movements of the head."""
+
+    spikes_per_minute: float = field(0.0, "1/min", "how often the head moves", ge=0, le=60)
+    size: float = field(5.0, "noise SD", "how far a spike throws a frame off", ge=0, le=100)
+
+
+class Brain(Section):
+    """The simulated subject and its responses."""
+
+    subject: str = field(
+        "brainiak",
+        "name or path",
+        "the subject brainiak ships, or a folder relative to the protocol",
+        min_length=1,
+        max_length=1000,
+    )
+    region: Region = Field(Cube(), description="the voxels that are recorded")
+    similarity: float = field(
+        0.89, "correlation", "how much imagining an option looks like perceiving it", ge=0, le=1
+    )
+    smoothness: float = field(0.0, "mm FWHM", "how smooth the patterns are in space", ge=0, le=50)
+    hrf_delay: float = field(
+        0.0, "s", "how much later the response comes than the analysis assumes", ge=0, le=10
+    )
+    cnr: float = field(
+        0.5,
+        "full-strength noise SD",
+        "peak response to a lone event, per unit of its pattern",
+        gt=0,
+        le=100,
+    )
+    noise: NoiseWeight = field(
+        0.05, "weight", "how much of the subject's noise is recorded; 1 is the real brain"
+    )
+    noise_sources: NoiseSources = Field(NoiseSources(), description="which noise sources are on")
+    motion: Motion = Field(Motion(), description="motion spikes")
+
+
+class Timing(Section):
+    """When things happen within a trial."""
+
+    tr: float = field(1.5, "s", "repetition time: one frame every TR", ge=0.1, le=10)
+    event: float = field(2.0, "s", "how long an event lasts", gt=0, le=60)
+    isi: float = field(7.0, "s", "pause from the end of an event to the next", gt=0, le=600)
+    decision: Annotated[float, Field(gt=0, le=660)] | None = field(
+        None, "s", "when the agent guesses, after imagination begins; null: as late as it can"
+    )
+    latency: float = field(0.0, "s", "from the decision to the guess on the screen", ge=0, le=60)
+    frame_lag: float = field(
+        4.0, "s", "the single-frame estimate takes the frame this long after onset", ge=0, le=30
+    )
+    burn_in: float = field(12.0, "s", "rest recorded before the first trial of a run", ge=0, le=600)
+
+
+class Feedback(Section):
+    """How the agent's feedback is mixed from the brain's two answers."""
+
+    perception: float = field(
+        0.5, "weight", "weight of the response to seeing the guess", ge=0, le=1
+    )
+    judgment: float = field(
+        0.5, "weight", "weight of the response to match or mismatch", ge=0, le=1
+    )
+
+
+class Agent(Section):
+    """How the guesses are made."""
+
+    policy: PolicyName = field("uniform", "choice", "how the agent guesses")
+    epsilon: float = field(
+        0.2, "share of trials", "how often epsilon-greedy guesses uniformly", gt=0, le=1
+    )
+    uniform_runs: int = field(
+        3, "runs", "runs guessed uniformly before the agent first learns", ge=1, le=10_000
+    )
+    learn_every: int = field(
+        1, "runs", "the agent learns again after so many runs", ge=1, le=10_000
+    )
+
+
+class Evaluation(Section):
+    """The test session: same patterns, new noise, fresh options."""
+
+    test_trials: int = field(460, "trials", "trials the policies are scored on", ge=1, le=1_000_000)
+
+
+class Study(Section):
+    """The grid of a study."""
+
+    noise: Annotated[tuple[NoiseWeight, ...], AfterValidator(_different)] = _sequence(
+        (0.01, 0.05, 0.1), "weight", "noise levels to compare", min_length=1, max_length=100
+    )
+    repeats: int = field(20, "sessions", "sessions per noise level", ge=1, le=10_000)
+
+
+class Protocol(Section):
+    """A whole experiment."""
+
+    name: str = field(
+        ...,
+        "word",
+        "what the experiment is called: letters, digits, _ and -",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
+        min_length=1,
+        max_length=64,
+    )
+    description: PlainText = field("", "text", "what it is about", max_length=2000)
+    task: Task = Field(description="what is imagined, and how often")
+    human: Human = Field(Human(), description="how reliable the person is")
+    brain: Brain = Field(Brain(), description="the simulated subject")
+    timing: Timing = Field(Timing(), description="when things happen")
+    feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
+    recording: Literal["shared", "separate"] = field(
+        "shared", "choice", "one BOLD series, or one per event kind as in the paper's code"
+    )
+    estimate: Literal["glm", "frame"] = field(
+        "glm", "choice", "an event's response by regression, or from one frame"
+    )
+    agent: Agent = Field(Agent(), description="how the guesses are made")
+    learners: Annotated[tuple[LearnerId, ...], AfterValidator(_different)] = _sequence(
+        ("ai_igl", "igl_full_ci", "cb", "ceiling"),
+        "learner ids",
+        "learners to compare",
+        min_length=1,
+        max_length=5,
+    )
+    evaluation: Evaluation = Field(Evaluation(), description="the test session")
+    study: Study = Field(Study(), description="what a sweep repeats")
+    seed: int = field(0, "number", "the same seed gives the same bytes", ge=0, le=2**32 - 1)
+
+    @model_validator(mode="after")
+    def _refuse_what_cannot_work(self) -> "Protocol":
+        found = refusals(self)
+        if found:
+            raise ValidationError.from_exception_data(
+                "Protocol",
+                [
+                    InitErrorDetails(
+                        type=PydanticCustomError("science", "{finding}", {"finding": each}),
+                        loc=each.path,
+                        input=None,
+                    )
+                    for each in found
+                ],
+            )
+        return self
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the resolved content: the same whatever the file's key order and comments."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()

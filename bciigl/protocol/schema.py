@@ -1,0 +1,81 @@
+"""JSON Schema of a protocol, for editors, and the same facts as one line per field."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from bciigl.protocol.model import Protocol
+
+Path = tuple[str, ...]
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    schema = Protocol.model_json_schema()
+    for part in [schema, *schema["$defs"].values()]:
+        del part["title"]
+        for field in part["properties"].values():
+            field.pop("title", None)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "bciigl protocol",
+        **schema,
+    }
+
+
+def json_schema() -> str:
+    """Return the JSON Schema of a protocol as text; units are in the descriptions editors show."""
+    schema = deepcopy(_schema())
+    for part in [schema, *schema["$defs"].values()]:
+        for field in part["properties"].values():
+            if unit := field.get("unit"):
+                field["description"] += f" [{unit}]"
+    return json.dumps(schema, indent=2) + "\n"
+
+
+@cache
+def field_notes() -> dict[Path, str]:
+    """Return for every field and section its description, unit and range in one line."""
+    notes: dict[Path, str] = {}
+    for path, field in _fields(_schema(), ()):
+        facts = "; ".join(fact for fact in (field.get("unit"), field_range(field)) if fact)
+        notes.setdefault(path, field["description"] + (f" [{facts}]" if facts else ""))
+    return notes
+
+
+def _fields(part: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Walk all fields depth first, into sections and into each shape of a region."""
+    for name, field in part["properties"].items():
+        here = (*path, name)
+        yield here, field
+        for section in [field, *field.get("oneOf", [])]:
+            if "$ref" in section:
+                yield from _fields(_schema()["$defs"][section["$ref"].split("/")[-1]], here)
+
+
+def field_range(field: dict[str, Any]) -> str:
+    """Return the range of a field of the schema in words, "" if its type says it all."""
+    if field.get("type") == "array":
+        count = _interval(field["minItems"], field.get("maxItems"))
+        items = field_range(field.get("items") or field["prefixItems"][0])
+        return f"{count} of them" + (f", each {items}" if items else "")
+    for choice in field.get("anyOf", []):
+        if choice.get("type") == "number":
+            field = choice
+    if "enum" in field:
+        return " | ".join(field["enum"])
+    if "exclusiveMinimum" in field:
+        return f"above {_interval(field['exclusiveMinimum'], field['maximum'])}"
+    if "exclusiveMaximum" in field:
+        return f"{field['minimum']:,} to below {field['exclusiveMaximum']:,}"
+    if "maxLength" in field:
+        return f"{_interval(field.get('minLength', 0), field['maxLength'])} characters"
+    return _interval(field["minimum"], field["maximum"]) if "minimum" in field else ""
+
+
+def _interval(low: float, high: float | None) -> str:
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} or more" if high is None else f"{low:,} to {high:,}"

@@ -1,0 +1,228 @@
+"""What makes a well-formed protocol impossible or unwise as an experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from bciigl.protocol import schedule
+
+if TYPE_CHECKING:
+    from bciigl.protocol.model import Protocol
+
+Path = tuple[str | int, ...]
+
+NIFTI_FRAMES = 32_767
+"""Most volumes that a NIfTI-1 file can hold."""
+
+FEWEST_GUESSES = 64
+"""Guesses per option below which a decoder of the default region has more voxels than examples."""
+
+FEWEST_MATCHES = 10
+"""Matches per option below which a match is too rare to be discovered."""
+
+MARGIN = 0.1
+"""How far from 1/2 the match rate of catch trials must be to tell match from mismatch."""
+
+
+class Finding(NamedTuple):
+    """One remark on a protocol.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The field to change.
+    message : str
+        What is wrong, why, and what would mend it.
+    about : tuple of tuple of str
+        The other fields or sections it depends on.
+    """
+
+    path: Path
+    message: str
+    about: tuple[Path, ...] = ()
+
+
+def refusals(protocol: Protocol) -> list[Finding]:
+    """Return why the experiment cannot be run or cannot work; empty if it can."""
+    return [
+        *_order_of_events(protocol),
+        *_symmetry(protocol),
+        *_timing(protocol),
+        *_length(protocol),
+    ]
+
+
+def advice(protocol: Protocol) -> list[Finding]:
+    """Return what is allowed but probably not meant."""
+    return [
+        *_overlap(protocol),
+        *_few_trials(protocol),
+        *_match_rate_near_half(protocol),
+        *_silent_judgment(protocol),
+        *_never_learns(protocol),
+    ]
+
+
+def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
+    """Return how often a match is judged where `match_rate` of the guesses do match."""
+    lapse = protocol.human.judgment_lapse
+    return match_rate * (1 - lapse) + (1 - match_rate) * lapse
+
+
+def _order_of_events(protocol: Protocol) -> Iterator[Finding]:
+    events, weights = protocol.task.events, protocol.feedback
+    allowed = [kind for kind in ("imagination", "perception", "judgment") if kind in events]
+    if list(events) != allowed or "imagination" not in events:
+        yield Finding(
+            ("task", "events"),
+            "should be imagination, then perception, judgment or both in this order, "
+            f"got {', '.join(events)}",
+        )
+    elif not any(getattr(weights, kind) for kind in events[1:]):
+        yield Finding(
+            ("feedback",),
+            "no event has a weight above 0, so the agent would get no feedback; "
+            f"raise feedback.{events[-1]}",
+            (("task", "events"),),
+        )
+
+
+def _symmetry(protocol: Protocol) -> Iterator[Finding]:
+    task = protocol.task
+    if len(task.options) != 2:
+        return
+    if task.catch.share == 0:
+        yield Finding(
+            ("task", "options"),
+            "two options guessed uniformly match half of the time: the match rate is 1/2, so "
+            "match and mismatch cannot be told apart (the symmetry cannot be broken); add catch "
+            "trials (task.catch.share: 0.2) or a third option",
+            (("task", "catch"),),
+        )
+    elif abs(task.catch.match_rate - 0.5) < MARGIN:
+        yield Finding(
+            ("task", "catch", "match_rate"),
+            "with two options only the catch trials tell match from mismatch, so their match rate "
+            f"should be {0.5 - MARGIN:g} or less, or {0.5 + MARGIN:g} or more, "
+            f"got {task.catch.match_rate:g}",
+            (("task", "options"),),
+        )
+
+
+def _timing(protocol: Protocol) -> Iterator[Finding]:
+    timing = protocol.timing
+    spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
+    if decision <= 0:
+        yield Finding(
+            ("timing", "latency"),
+            f"should be less than timing.event + timing.isi = {spacing:g}, got {timing.latency:g}",
+            (("timing",),),
+        )
+    elif decision + timing.latency > spacing + 1e-9:
+        yield Finding(
+            ("timing", "decision"),
+            f"decision and latency ({decision:g} + {timing.latency:g} s) should end before the "
+            f"next event begins, at timing.event + timing.isi = {spacing:g} s",
+            (("timing",),),
+        )
+    elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision:
+        yield Finding(
+            ("timing", "frame_lag"),
+            f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
+            f"later, after the decision at {decision:g} s; lower frame_lag or decide later",
+            (
+                ("timing",),
+                ("estimate",),
+            ),
+        )
+
+
+def _length(protocol: Protocol) -> Iterator[Finding]:
+    task = protocol.task
+    longest = min(task.trials_per_run, max(task.trials, protocol.evaluation.test_trials))
+    frames = schedule.frames_per_run(protocol, longest)
+    if frames > NIFTI_FRAMES:
+        room = NIFTI_FRAMES * protocol.timing.tr - protocol.timing.burn_in
+        most = math.floor(room / schedule.trial_seconds(protocol))
+        remedy = (
+            f"use at most {most} trials per run" if most else "shorten the trial or the burn-in"
+        )
+        yield Finding(
+            ("task", "trials_per_run"),
+            f"a run of {longest} trials has {frames} frames, but a NIfTI file holds "
+            f"{NIFTI_FRAMES}; {remedy}",
+            (
+                ("task",),
+                ("timing",),
+                ("evaluation",),
+            ),
+        )
+
+
+def _overlap(protocol: Protocol) -> Iterator[Finding]:
+    timing = protocol.timing
+    spacing = schedule.event_spacing(timing)
+    peak = schedule.time_to_peak(timing, protocol.brain.hrf_delay)
+    if spacing < peak + timing.tr:
+        yield Finding(
+            ("timing", "isi"),
+            f"responses overlap: the next event begins {spacing:g} s after an event, before its "
+            f"response has peaked ({peak:g} s) and one more frame ({timing.tr:g} s) has come; "
+            f"an isi of {peak + timing.tr - timing.event:g} s or more avoids it",
+        )
+
+
+def _few_trials(protocol: Protocol) -> Iterator[Finding]:
+    task = protocol.task
+    options = len(task.options)
+    guesses = task.trials / options
+    needed = math.ceil(max(FEWEST_GUESSES * options, FEWEST_MATCHES * options**2))
+    if task.trials < needed:
+        yield Finding(
+            ("task", "trials"),
+            f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
+            f"{guesses / options:.0f} match; use {needed} or more",
+        )
+
+
+def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
+    """Warn where sampling error alone may put the match rate on the wrong side of 1/2."""
+    task = protocol.task
+    options = len(task.options)
+    if options == 2:
+        path, trials, rate = (
+            ("task", "catch", "share"),
+            task.trials * task.catch.share,
+            task.catch.match_rate,
+        )
+    else:
+        path, trials, rate = ("human", "judgment_lapse"), task.trials, 1 / options
+    rate = judged_match_rate(protocol, rate)
+    error = math.sqrt(rate * (1 - rate) * options / trials)
+    if abs(rate - 0.5) < 3 * error:
+        which = "catch trials" if options == 2 else "trials"
+        yield Finding(
+            path,
+            f"{trials:.0f} {which} judged a match at a rate of {rate:.2f} +- {error:.2f} per "
+            "option may not tell match from mismatch; use more trials or fewer lapses",
+        )
+
+
+def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
+    if "judgment" not in protocol.task.events or protocol.feedback.judgment == 0:
+        yield Finding(
+            ("feedback", "judgment"),
+            "the feedback holds no judgment, so nothing can be learned from it: a control only",
+        )
+
+
+def _never_learns(protocol: Protocol) -> Iterator[Finding]:
+    runs = schedule.run_count(protocol, protocol.task.trials)
+    if protocol.agent.policy != "uniform" and protocol.agent.uniform_runs >= runs:
+        yield Finding(
+            ("agent", "uniform_runs"),
+            f"the agent never acts on what it learns: all runs of the session ({runs}) are "
+            "uniform; use fewer uniform runs, or fewer trials per run",
+        )

@@ -1,0 +1,104 @@
+"""The model of an experiment."""
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from strategies import leaves
+
+from bciigl.protocol import Protocol, shipped
+from bciigl.protocol.model import Cube, Mask, Sphere
+from bciigl.protocol.schema import field_range
+
+MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
+
+
+def sections(model: type[BaseModel]) -> list[type[BaseModel]]:
+    found = [model]
+    for field in model.model_fields.values():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            found += sections(field.annotation)
+    return found
+
+
+ALL = [*sections(Protocol), Cube, Sphere, Mask]
+
+
+def test_all_but_name_and_options_have_a_default():
+    required = {
+        (model.__name__, name)
+        for model in ALL
+        for name, field in model.model_fields.items()
+        if field.is_required()
+    }
+    # task holds options, and so has no default of its own
+    assert required == {("Protocol", "name"), ("Protocol", "task"), ("Task", "options")}
+
+
+@pytest.mark.parametrize(("path", "field"), list(leaves()), ids=lambda each: ".".join(each)[:40])
+def test_every_field_has_a_unit_a_range_and_one_line(path, field):
+    assert field["unit"]
+    assert field["description"]
+    assert "\n" not in field["description"]
+    assert field_range(field) or field["type"] == "boolean" or "const" in field
+
+
+def test_protocols_cannot_be_changed():
+    protocol = Protocol.model_validate(MINIMAL)
+    with pytest.raises(ValidationError):
+        protocol.seed = 3
+    with pytest.raises(ValidationError):
+        protocol.timing.isi = 3.0
+    assert isinstance(protocol.task.options, tuple)
+
+
+def test_a_protocol_is_built_from_python_as_from_a_file():
+    protocol = Protocol(name="x", task={"options": (7, 8, 9)}, brain={"region": Sphere(radius=5.0)})
+    assert protocol.brain.region.radius == 5
+    assert Protocol.model_validate(protocol.model_dump()) == protocol
+
+
+def test_a_region_without_a_shape_is_a_cube():
+    protocol = Protocol.model_validate({**MINIMAL, "brain": {"region": {"size": 5}}})
+    assert protocol.brain.region == Cube(size=5)
+
+
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("task", {"options": [7, "7", 8]}),
+        ("task", {"options": [7, 8, True]}),
+        ("task", {"options": [7, 8, 1.5]}),
+        ("task", {"options": [7, 8, " padded"]}),
+        ("task", {"options": [7, 8, "bell\a"]}),
+        ("task", {"options": [7]}),
+        ("study", {"noise": [0.1, 0.1]}),
+        ("learners", ["ai_igl", "ai_igl"]),
+        ("timing", {"isi": "7"}),
+        ("seed", True),
+    ],
+)
+def test_wrong_values_are_refused(section, value):
+    with pytest.raises(ValidationError):
+        Protocol.model_validate({**MINIMAL, section: value})
+
+
+def test_hash_depends_on_every_field():
+    protocol = Protocol.model_validate(MINIMAL)
+    assert protocol.content_hash != protocol.model_copy(update={"seed": 1}).content_hash
+    assert protocol.content_hash != protocol.model_copy(update={"name": "y"}).content_hash
+
+
+def test_hash_is_the_same_for_a_default_left_out_or_written():
+    written = Protocol.model_validate({**MINIMAL, "timing": {"isi": 7, "tr": 1.5}})
+    assert written.content_hash == Protocol.model_validate(MINIMAL).content_hash
+
+
+def test_the_paper_s_task_is_the_default_one():
+    from bciigl.protocol import load
+
+    protocol = load("number_guessing")
+    assert protocol.task.options == (7, 8, 9)
+    assert protocol.task.trials == 666
+    assert (protocol.timing.event, protocol.timing.isi) == (2, 7)
+    assert protocol.brain.region == Cube(center=(14, 41, 30), size=4)
+    assert protocol.evaluation.test_trials == 460
+    assert set(shipped()) >= {"number_guessing", "table2", "gaze_typing"}

@@ -1,0 +1,52 @@
+"""Times that follow from a protocol."""
+
+import numpy as np
+import pytest
+
+from bciigl.protocol import Protocol
+from bciigl.protocol import schedule as s
+from bciigl.protocol.model import Timing
+
+
+def protocol(**sections) -> Protocol:
+    task = {"options": [7, 8, 9], **sections.pop("task", {})}
+    return Protocol.model_validate({"name": "x", "task": task, **sections})
+
+
+def test_paper_s_session_takes_five_hours():
+    # 666 trials of three events, 9 s each, and 15 runs that begin with 12 s of rest
+    assert s.session_hours(protocol(), 666) == pytest.approx((666 * 27 + 15 * 12) / 3600)
+
+
+def test_trial_is_as_long_as_its_events():
+    assert s.trial_seconds(protocol(task={"events": ["imagination", "judgment"]})) == 18
+
+
+def test_agent_decides_as_late_as_the_screen_allows():
+    assert s.decision_time(Timing()) == 9
+    assert s.decision_time(Timing(latency=0.5)) == 8.5
+    assert s.decision_time(Timing(decision=6.0, latency=0.5)) == 6
+
+
+@pytest.mark.parametrize(("trials", "runs"), [(1, 1), (46, 1), (47, 2), (666, 15)])
+def test_last_run_may_be_shorter(trials, runs):
+    assert s.run_count(protocol(), trials) == runs
+
+
+def test_frames_cover_the_run_without_rounding_errors():
+    timing = {"tr": 0.1, "burn_in": 0.3, "event": 0.2, "isi": 0.1}
+    assert s.frames_per_run(protocol(timing=timing), 1) == 12
+    assert s.frames_per_run(protocol(), 46) == (12 + 46 * 27) / 1.5
+
+
+@pytest.mark.parametrize("duration", [0.5, 2.0, 4.0])
+def test_time_to_peak_is_that_of_fmrisim_s_response(duration):
+    from brainiak.utils.fmrisim import _double_gamma_hrf
+
+    hrf = np.asarray(_double_gamma_hrf(temporal_resolution=100.0))
+    response = np.convolve(hrf, np.ones(int(duration * 100)))
+    # The HRF falls more slowly than it rises, so a boxcar shifts its peak by a little over half
+    # its length: 0.17 s over for 4 s, far less than a frame.
+    peak = s.time_to_peak(Timing(event=duration), hrf_delay=0.0)
+    assert peak == pytest.approx(response.argmax() / 100, abs=0.2)
+    assert s.time_to_peak(Timing(event=duration), hrf_delay=1.0) == peak + 1

@@ -1,0 +1,63 @@
+"""JSON Schema and notes."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from strategies import SCHEMA, leaves, well_typed
+
+from bciigl.protocol import load, shipped
+from bciigl.protocol.schema import field_notes, json_schema
+from bciigl.protocol.text import parse
+
+COMMITTED = Path(__file__).parents[2] / "protocols" / "protocol.schema.json"
+
+
+def test_committed_copy_is_current():
+    # to renew it: bciigl protocol schema > protocols/protocol.schema.json
+    assert COMMITTED.read_text() == json_schema()
+
+
+def test_schema_is_itself_valid():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_schema_accepts_shipped_protocols_as_written_and_in_full(name):
+    jsonschema.validate(parse(shipped()[name].read_text()).data, SCHEMA)
+    jsonschema.validate(load(name).model_dump(mode="json"), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": "x"},
+        {"name": "x", "task": {"options": [1, 2, 3]}, "timing": {"isi": -3}},
+        {"name": "x", "task": {"options": [1, 2, 3]}, "timming": {}},
+        {"name": "x", "task": {"options": [1, 2, 3]}, "brain": {"region": {"radius": 3}}},
+    ],
+)
+def test_schema_refuses_what_the_loader_refuses(data):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, SCHEMA)
+
+
+@pytest.mark.parametrize("region", [{"center": [1, 2, 3]}, {}, {"shape": "sphere"}])
+def test_region_is_a_cube_unless_it_says_otherwise(region):
+    jsonschema.validate(
+        {"name": "x", "task": {"options": [1, 2]}, "brain": {"region": region}}, SCHEMA
+    )
+
+
+@given(well_typed())
+def test_schema_accepts_what_is_drawn_from_it(data):
+    jsonschema.validate(data, SCHEMA)
+
+
+def test_every_field_and_section_has_a_note():
+    notes = field_notes()
+    assert {path for path, _ in leaves()} <= set(notes)
+    assert notes["timing", "isi"].endswith("[s; above 0 to 600]")
+    assert notes["brain", "region", "radius"].endswith("[mm; above 0 to 50]")
+    assert ("task",) in notes
