@@ -1,0 +1,1 @@
+"""How is it called? The command line: one command a file."""

@@ -1,0 +1,41 @@
+"""The `bciigl` command and what all its commands share."""
+
+import sys
+
+import click
+
+from bciigl import __version__
+from bciigl.base.errors import BciiglError
+from bciigl.cli.protocol import protocol
+
+
+class _Refusal(click.ClickException):
+    """What the user can mend, told as it stands, without a traceback."""
+
+    exit_code = 2
+
+    def show(self, file: object = None) -> None:
+        click.echo(self.format_message(), err=True)
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        # An option in a script the terminal cannot show should not end the program.
+        sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except BciiglError as error:
+            raise _Refusal(str(error)) from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bciigl", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Closed-loop brain-computer-interface experiments on simulated fMRI.
+
+    A person imagines an option, an agent guesses it from the brain's signal, and the brain's own
+    reaction is all the agent learns from: no labels, no rewards.
+    """
+
+
+cli.add_command(protocol)

@@ -1,0 +1,17 @@
+"""`bciigl protocol schema`."""
+
+import click
+
+from bciigl.cli.output import json_option
+
+
+@click.command()
+@json_option
+def schema(as_json: bool) -> None:
+    """Print the JSON Schema of protocols, with which editors complete and check them.
+
+    It is one JSON document with or without --json.
+    """
+    from bciigl.protocol.schema import json_schema
+
+    click.echo(json_schema(), nl=False)

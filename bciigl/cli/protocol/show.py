@@ -1,0 +1,22 @@
+"""`bciigl protocol show`."""
+
+import click
+
+from bciigl.cli.output import echo_json, json_option
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@json_option
+def show(file: str, as_json: bool) -> None:
+    """Print the full protocol, defaults and all, with a comment on every field.
+
+    What it prints, as YAML or JSON, is a protocol itself.
+    """
+    from bciigl.protocol import dump, load
+
+    protocol = load(file)
+    if as_json:
+        echo_json(protocol.model_dump(mode="json"))
+    else:
+        click.echo(dump(protocol), nl=False)

@@ -1,0 +1,49 @@
+"""`bciigl protocol check`."""
+
+import json
+
+from bciigl.protocol import load
+
+GOOD = "name: good\ntask: {options: [7, 8, 9]}\n"
+BAD = "name: bad\ntask: {options: [7, 8, 9]}\nseed: -1\ntimming: {}\n"
+
+
+def test_valid_protocol_gets_a_summary(bciigl):
+    result = bciigl("protocol", "check", "number_guessing")
+    assert result.exit_code == 0
+    assert "3 options (7, 8, 9)" in result.stdout
+    assert "in a real scanner: 5.0 h to learn, 3.5 h more to test" in result.stdout
+    assert not result.stderr
+
+
+def test_every_problem_of_every_file_is_told(bciigl, write):
+    good, bad = write(GOOD, "good.yaml"), write(BAD, "bad.yaml")
+    result = bciigl("protocol", "check", bad, good, "nope")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        f"{bad}:3:1: seed: should be greater than or equal to 0, got -1",
+        f"{bad}:4:1: timming: unknown key; did you mean 'timing'?",
+        "nope: no such file, and no shipped protocol of that name; shipped are gaze_typing, "
+        "number_guessing, table2, yes_no_with_catch_trials",
+    ]
+    assert result.stdout.startswith(f"{good}: valid\n")
+
+
+def test_warnings_are_told_and_leave_the_exit_code(bciigl, write):
+    path = write(GOOD + "timing: {isi: 3}\n")
+    result = bciigl("protocol", "check", path)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"{path}:3:10: timing.isi: warning: responses overlap")
+
+
+def test_json_has_summary_problems_and_warnings(bciigl, write):
+    result = bciigl("protocol", "check", write(BAD), "number_guessing", "--json")
+    assert result.exit_code == 2
+    report = json.loads(result.stdout)
+    assert report["valid"] is False
+    bad, good = report["files"]
+    assert [(each["line"], each["column"]) for each in bad["problems"]] == [(3, 1), (4, 1)]
+    assert bad["summary"] is None
+    assert good["valid"]
+    assert good["summary"]["hash"] == load("number_guessing").content_hash
+    assert not good["warnings"]

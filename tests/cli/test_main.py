@@ -1,0 +1,49 @@
+"""The command as a whole."""
+
+import json
+import subprocess
+import sys
+
+import bciigl as package
+
+HEAVY = {"sklearn", "scipy", "matplotlib", "nibabel", "brainiak", "numpy", "pydantic", "rich"}
+
+
+def python(code: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import json, sys\nfrom bciigl.cli.main import cli\n"
+        "try: cli(['--help'])\n"
+        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    result = python(code)
+    assert "Commands:\n  protocol" in result.stdout
+    assert not HEAVY & set(json.loads(result.stderr))
+
+
+def test_version(bciigl):
+    assert bciigl("--version").output == f"bciigl {package.__version__}\n"
+
+
+def test_installed_command_and_module_are_the_same():
+    run = {"capture_output": True, "text": True, "check": True}
+    module = subprocess.run([sys.executable, "-m", "bciigl", "--help"], **run)
+    script = subprocess.run([f"{sys.prefix}/bin/bciigl", "--help"], **run)
+    assert module.stdout == script.stdout
+
+
+def test_wrong_usage_exits_with_2(bciigl):
+    assert bciigl("protocl").exit_code == 2
+    assert bciigl("protocol", "check").exit_code == 2
+
+
+def test_options_the_terminal_cannot_show_do_not_end_the_program(write):
+    path = write("name: x\ntask: {options: [a, 数, c]}\n")
+    code = f"from bciigl.cli.main import cli; cli(['protocol', 'check', {str(path)!r}])"
+    result = python(code, env={"PYTHONIOENCODING": "latin-1"})
+    assert result.returncode == 0
+    assert "\\u6570" in result.stdout

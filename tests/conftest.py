@@ -1,0 +1,37 @@
+"""What tests of several rooms share."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, settings
+
+from bciigl.cli.main import cli
+
+# Time never decides a test; fixtures that examples share hold nothing an example changes.
+settings.register_profile(
+    "bciigl", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("bciigl")
+
+
+@pytest.fixture
+def bciigl():
+    """Run the command line in this process; anything but a clean exit is an error."""
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(cli, [str(each) for each in arguments], catch_exceptions=False)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    """Write a protocol file and return its path."""
+
+    def write_file(content: str | bytes, name: str = "mine.yaml") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
