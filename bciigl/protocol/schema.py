@@ -58,7 +58,7 @@ def _fields(part: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, 
 def field_range(field: dict[str, Any]) -> str:
     """Return the range of a field of the schema in words, "" if its type says it all."""
     if field.get("type") == "array":
-        count = _interval(field["minItems"], field.get("maxItems"))
+        count = _interval(field["minItems"], field["maxItems"])
         items = field_range(field.get("items") or field["prefixItems"][0])
         return f"{count} of them" + (f", each {items}" if items else "")
     for choice in field.get("anyOf", []):
@@ -69,13 +69,13 @@ def field_range(field: dict[str, Any]) -> str:
     if "exclusiveMinimum" in field:
         return f"above {_interval(field['exclusiveMinimum'], field['maximum'])}"
     if "exclusiveMaximum" in field:
-        return f"{field['minimum']:,} to below {field['exclusiveMaximum']:,}"
+        return _interval(field["minimum"], field["exclusiveMaximum"]).replace("to", "to below")
     if "maxLength" in field:
         return f"{_interval(field.get('minLength', 0), field['maxLength'])} characters"
     return _interval(field["minimum"], field["maximum"]) if "minimum" in field else ""
 
 
-def _interval(low: float, high: float | None) -> str:
-    if low == high:
-        return f"{low:,}"
-    return f"{low:,} or more" if high is None else f"{low:,} to {high:,}"
+def _interval(low: float, high: float) -> str:
+    # Some versions of pydantic write the limits of floats as 0, some as 0.0.
+    low, high = (f"{number:,.10g}" for number in (low, high))
+    return low if low == high else f"{low} to {high}"

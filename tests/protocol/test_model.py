@@ -14,7 +14,7 @@ MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
 def sections(model: type[BaseModel]) -> list[type[BaseModel]]:
     found = [model]
     for field in model.model_fields.values():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+        if hasattr(field.annotation, "model_fields"):
             found += sections(field.annotation)
     return found
 
