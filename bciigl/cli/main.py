@@ -20,12 +20,18 @@ class _Refusal(click.ClickException):
 
 class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        # An option in a script the terminal cannot show should not end the program.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        if sys.stdout is not None:
+            # An option in a script that the terminal cannot show should not end the program.
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except BciiglError as error:
             raise _Refusal(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever read our output has had enough; click knows what to do
+        except OSError as error:
+            what = error.filename or "standard output"
+            raise _Refusal(f"{what}: {error.strerror}") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.protocol.model import Protocol
-from bciigl.protocol.schema import field_notes
+from bciigl.protocol.schema import field_notes, field_unit
 from bciigl.protocol.science import Finding, Path
 from bciigl.protocol.text import UNREADABLE
 
@@ -45,14 +45,12 @@ def validate(data: Any) -> tuple[Protocol | None, list[Finding]]:
     try:
         return Protocol.model_validate(data), []
     except ValidationError as error:
-        if science := list(_science_errors(error)):
-            return None, science
-        found, wrong = list(_field_errors(error)), [_path(each["loc"]) for each in error.errors()]
+        found, wrong = list(_findings(error)), [_path(each["loc"]) for each in error.errors()]
     try:
         return Protocol.model_validate(_without(wrong, data)), found
     except ValidationError as error:
-        science = _science_errors(error)
-        return None, found + [each for each in science if not _depends(each, wrong)]
+        science = [each for each in _findings(error) if not _depends(each, wrong)]
+        return None, found + science
 
 
 def _depends(finding: Finding, wrong: list[Path]) -> bool:
@@ -81,19 +79,17 @@ def _without(paths: list[Path], data: dict) -> dict:
     return data
 
 
-def _science_errors(error: ValidationError) -> Iterator[Finding]:
+def _findings(error: ValidationError) -> Iterator[Finding]:
+    """Yield what pydantic found, in our words."""
     for each in error.errors(include_url=False):
+        path, value = _path(each["loc"]), each["input"]
         if each["type"] == "science":
             yield each["ctx"]["finding"]
-
-
-def _field_errors(error: ValidationError) -> Iterator[Finding]:
-    for each in error.errors(include_url=False):
-        if each["type"] != "science" and each["input"] is not UNREADABLE and not _follows(each):
-            path = _path(each["loc"])
-            if each["type"] == "region" and isinstance(each["input"], dict):
-                path, each["input"] = (*path, "shape"), each["input"]["shape"]
-            yield Finding(path, _message(each, path))
+            continue
+        if each["type"] == "region" and isinstance(value, dict):
+            path, value = (*path, "shape"), value["shape"]
+        if value is not UNREADABLE and not _follows(each):
+            yield Finding(path, _message({**each, "input": value}, path))
 
 
 def _path(loc: Path) -> Path:
@@ -116,14 +112,31 @@ def _message(error: Any, path: Path) -> str:
         return f"should have at least {context['min_length']} items, got {len(value)}"
     if kind == "too_long":
         return f"should have at most {context['max_length']} items, got {len(value)}"
+    if kind == "region" and path[-1] != "shape":
+        return f"should hold keys and values, such as shape: cube, got {_got(value)}"
     plainer = PATTERNS[path] if kind == "string_pattern_mismatch" else PLAINER.get(kind)
     message = plainer or re.sub("^(Input|String) ", "", error["msg"])
-    message += f", got {shortened(value)}"
+    return f"{message}, got {_got(value)}{_hint(error, path)}"
+
+
+def _got(value: Any) -> str:
+    """Return the value as YAML has it."""
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else shortened(value)
+
+
+def _hint(error: Any, path: Path) -> str:
+    """Return what the user probably did, or should do."""
+    kind, value = error["type"], error["input"]
     if kind == "string_type" and isinstance(value, (int, float)):
-        message += "; put it in quotes"
+        return "; put it in quotes"
+    if kind in ("float_type", "int_type") and isinstance(value, str):
+        return "; write it without quotes and units" if re.match(r"[-+.]?\d", value) else ""
     if kind in ("literal_error", "region"):
-        message += did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
-    return message
+        return did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
+    if kind.startswith("less_than"):
+        return f" ({field_unit(tuple(key for key in path if isinstance(key, str)))})"
+    return ""
 
 
 def _unknown_key(path: Path) -> str:
@@ -132,9 +145,9 @@ def _unknown_key(path: Path) -> str:
     known = [field[-1] for field in field_notes() if list(field[:-1]) == section]
     if key in known:
         return "does not go with this shape of region"
-    if near := did_you_mean(key, known):
-        return f"unknown key{near}"
     elsewhere = [".".join(field) for field in field_notes() if field[-1] == key]
     if elsewhere:
         return f"unknown key; did you mean {elsewhere[0]!r}?"
+    if near := did_you_mean(key, known):
+        return f"unknown key{near}"
     return f"unknown key; known here: {', '.join(known)}"

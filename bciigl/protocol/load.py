@@ -43,7 +43,11 @@ class Problem:
 
     def __str__(self) -> str:
         """Return the problem as ``file:line:column: path: message``, on one line."""
-        place = [self.file] if self.line is None else [self.file, str(self.line), str(self.column)]
+        place = (
+            [self.file or "''"]
+            if self.line is None
+            else [self.file, str(self.line), str(self.column)]
+        )
         return printable(": ".join(filter(None, [":".join(place), self.path, self.message])))
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,8 +134,8 @@ def _read(path: Path) -> str | BciiglError:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        names = shipped()
-        near = did_you_mean(path.stem, names) or f"; shipped are {', '.join(names)}"
+        names = [*shipped(), *(each.name for each in path.parent.glob("*.yaml"))]
+        near = did_you_mean(path.name, names) or f"; shipped are {', '.join(shipped())}"
         return BciiglError(f"no such file, and no shipped protocol of that name{near}")
     except OSError as error:
         return BciiglError(f"cannot be read: {error.strerror}")
@@ -148,12 +152,12 @@ def _read(path: Path) -> str | BciiglError:
 
 def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
     brain = protocol.brain
-    if brain.subject != "brainiak" and not (folder / brain.subject).is_dir():
+    if brain.subject != "brainiak" and not os.path.isdir(folder / brain.subject):
         near = did_you_mean(brain.subject, ["brainiak"])
         yield Finding(
             ("brain", "subject"), f"should be brainiak or a folder, got {brain.subject!r}{near}"
         )
-    if isinstance(brain.region, Mask) and not (folder / brain.region.file).is_file():
+    if isinstance(brain.region, Mask) and not os.path.isfile(folder / brain.region.file):
         yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
 
 

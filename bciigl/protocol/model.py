@@ -116,7 +116,7 @@ class Human(Section):
         "share of trials",
         "how often another option is imagined than the one the guess is judged against",
         ge=0,
-        le=0.9,
+        lt=0.5,
     )
     judgment_lapse: float = field(
         0.0, "share of trials", "how often a match is judged a mismatch or vice versa", ge=0, lt=0.5
@@ -230,7 +230,7 @@ class Timing(Section):
     """When things happen within a trial."""
 
     tr: float = field(1.5, "s", "repetition time: one frame every TR", ge=0.1, le=10)
-    event: float = field(2.0, "s", "how long an event lasts", gt=0, le=60)
+    event: float = field(2.0, "s", "how long an event lasts", ge=0.1, le=60)
     isi: float = field(7.0, "s", "pause from the end of an event to the next", gt=0, le=600)
     decision: Annotated[float, Field(gt=0, le=660)] | None = field(
         None, "s", "when the agent guesses, after imagination begins; null: as late as it can"
@@ -278,7 +278,11 @@ class Study(Section):
     """The grid of a study."""
 
     noise: Annotated[tuple[NoiseWeight, ...], AfterValidator(_different)] = _sequence(
-        (0.01, 0.05, 0.1), "weight", "noise levels to compare", min_length=1, max_length=100
+        (0.01, 0.05, 0.1),
+        "weight",
+        "noise levels to compare, in place of brain.noise",
+        min_length=1,
+        max_length=100,
     )
     repeats: int = field(20, "sessions", "sessions per noise level", ge=1, le=10_000)
 
@@ -326,7 +330,9 @@ class Protocol(Section):
                 "Protocol",
                 [
                     InitErrorDetails(
-                        type=PydanticCustomError("science", "{finding}", {"finding": each}),
+                        type=PydanticCustomError(
+                            "science", "{message}", {"message": each.message, "finding": each}
+                        ),
                         loc=each.path,
                         input=None,
                     )

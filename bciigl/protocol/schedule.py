@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bciigl.protocol.model import Protocol, Timing
 
-# fmrisim's double gamma (Ellis et al. 2020): delay 6 s times dispersion 0.9.
+# fmrisim's double gamma (Ellis et al. 2020) peaks after its delay of 6 s times its dispersion of
+# 0.9, and turns into the undershoot at 11.3 s, when the response to a long event begins to fall.
 IMPULSE_TIME_TO_PEAK = 5.4
+LONGEST_TIME_TO_PEAK = 11.3
 
 
 def time_to_peak(timing: Timing, hrf_delay: float) -> float:
     """Return the seconds from an event's onset to the peak of its response.
 
-    A boxcar shifts the peak by half its length as long as it is short beside the HRF.
+    An event shifts the peak by about half its length (to within 0.8 s).
     """
-    return IMPULSE_TIME_TO_PEAK + timing.event / 2 + hrf_delay
+    return min(IMPULSE_TIME_TO_PEAK + timing.event / 2, LONGEST_TIME_TO_PEAK) + hrf_delay
 
 
 def event_spacing(timing: Timing) -> float:
@@ -48,8 +50,12 @@ def session_hours(protocol: Protocol, trials: int) -> float:
     return (rest + trials * trial_seconds(protocol)) / 3600
 
 
+def run_seconds(protocol: Protocol, trials: int) -> float:
+    """Return how long a run of `trials` takes."""
+    return protocol.timing.burn_in + trials * trial_seconds(protocol)
+
+
 def frames_per_run(protocol: Protocol, trials: int) -> int:
     """Return how many frames a run of `trials` has."""
-    seconds = protocol.timing.burn_in + trials * trial_seconds(protocol)
     # Rounded first: 0.3 / 0.1 is a little less than 3.
-    return math.ceil(round(seconds / protocol.timing.tr, 6))
+    return math.ceil(round(run_seconds(protocol, trials) / protocol.timing.tr, 6))

@@ -45,6 +45,11 @@ def field_notes() -> dict[Path, str]:
     return notes
 
 
+def field_unit(path: Path) -> str:
+    """Return the unit of a field."""
+    return next(field["unit"] for here, field in _fields(_schema(), ()) if here == path)
+
+
 def _fields(part: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Walk all fields depth first, into sections and into each shape of a region."""
     for name, field in part["properties"].items():

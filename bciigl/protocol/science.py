@@ -22,6 +22,9 @@ FEWEST_GUESSES = 64
 FEWEST_MATCHES = 10
 """Matches per option below which a match is too rare to be discovered."""
 
+LONGEST_RUN = 60
+"""Minutes that a person may be asked to lie still."""
+
 MARGIN = 0.1
 """How far from 1/2 the match rate of catch trials must be to tell match from mismatch."""
 
@@ -58,8 +61,9 @@ def advice(protocol: Protocol) -> list[Finding]:
     """Return what is allowed but probably not meant."""
     return [
         *_overlap(protocol),
-        *_few_trials(protocol),
-        *_match_rate_near_half(protocol),
+        *_early_decision(protocol),
+        *_too_little_to_learn_from(protocol),
+        *_long_run(protocol),
         *_silent_judgment(protocol),
         *_never_learns(protocol),
     ]
@@ -93,15 +97,15 @@ def _symmetry(protocol: Protocol) -> Iterator[Finding]:
     task = protocol.task
     if len(task.options) != 2:
         return
-    if task.catch.share == 0:
+    if task.catch.share * task.trials < 1:
         yield Finding(
             ("task", "options"),
             "two options guessed uniformly match half of the time: the match rate is 1/2, so "
             "match and mismatch cannot be told apart (the symmetry cannot be broken); add catch "
             "trials (task.catch.share: 0.2) or a third option",
-            (("task", "catch"),),
+            (("task", "catch"), ("task", "trials")),
         )
-    elif abs(task.catch.match_rate - 0.5) < MARGIN:
+    elif abs(task.catch.match_rate - 0.5) < MARGIN - 1e-9:
         yield Finding(
             ("task", "catch", "match_rate"),
             "with two options only the catch trials tell match from mismatch, so their match rate "
@@ -127,6 +131,13 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             f"next event begins, at timing.event + timing.isi = {spacing:g} s",
             (("timing",),),
         )
+    elif decision < timing.tr:
+        yield Finding(
+            ("timing", "decision" if timing.decision else "latency"),
+            f"the agent would guess {decision:g} s into the trial, before the first frame is "
+            f"complete ({timing.tr:g} s); decide later",
+            (("timing",),),
+        )
     elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision:
         yield Finding(
             ("timing", "frame_lag"),
@@ -139,9 +150,14 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
         )
 
 
-def _length(protocol: Protocol) -> Iterator[Finding]:
+def _longest_run(protocol: Protocol) -> int:
+    """Return the most trials in any run of the session or of its test."""
     task = protocol.task
-    longest = min(task.trials_per_run, max(task.trials, protocol.evaluation.test_trials))
+    return min(task.trials_per_run, max(task.trials, protocol.evaluation.test_trials))
+
+
+def _length(protocol: Protocol) -> Iterator[Finding]:
+    longest = _longest_run(protocol)
     frames = schedule.frames_per_run(protocol, longest)
     if frames > NIFTI_FRAMES:
         room = NIFTI_FRAMES * protocol.timing.tr - protocol.timing.burn_in
@@ -168,13 +184,13 @@ def _overlap(protocol: Protocol) -> Iterator[Finding]:
     if spacing < peak + timing.tr:
         yield Finding(
             ("timing", "isi"),
-            f"responses overlap: the next event begins {spacing:g} s after an event, before its "
-            f"response has peaked ({peak:g} s) and one more frame ({timing.tr:g} s) has come; "
-            f"an isi of {peak + timing.tr - timing.event:g} s or more avoids it",
+            f"responses overlap before they peak: the next event begins {spacing:g} s after an "
+            f"event, but its response peaks at {peak:g} s and a frame takes {timing.tr:g} s; "
+            f"an isi of {peak + timing.tr - timing.event:g} s or more shows the peak",
         )
 
 
-def _few_trials(protocol: Protocol) -> Iterator[Finding]:
+def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
     task = protocol.task
     options = len(task.options)
     guesses = task.trials / options
@@ -185,6 +201,8 @@ def _few_trials(protocol: Protocol) -> Iterator[Finding]:
             f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
             f"{guesses / options:.0f} match; use {needed} or more",
         )
+    else:
+        yield from _match_rate_near_half(protocol)
 
 
 def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
@@ -192,21 +210,39 @@ def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
     task = protocol.task
     options = len(task.options)
     if options == 2:
-        path, trials, rate = (
-            ("task", "catch", "share"),
-            task.trials * task.catch.share,
-            task.catch.match_rate,
-        )
+        path, kind = ("task", "catch", "share"), "catch trials"
+        trials, rate = task.trials * task.catch.share, task.catch.match_rate
     else:
-        path, trials, rate = ("human", "judgment_lapse"), task.trials, 1 / options
+        path, kind = ("task", "trials"), "trials"
+        trials, rate = task.trials, 1 / options
     rate = judged_match_rate(protocol, rate)
     error = math.sqrt(rate * (1 - rate) * options / trials)
     if abs(rate - 0.5) < 3 * error:
-        which = "catch trials" if options == 2 else "trials"
         yield Finding(
             path,
-            f"{trials:.0f} {which} judged a match at a rate of {rate:.2f} +- {error:.2f} per "
-            "option may not tell match from mismatch; use more trials or fewer lapses",
+            f"{trials:.0f} {kind}, judged a match at a rate of {rate:.2f} +- {error:.2f} for each "
+            "option, may not tell match from mismatch (a rate near 1/2 fits both); use more "
+            f"{kind}, or have fewer lapses of judgment",
+        )
+
+
+def _early_decision(protocol: Protocol) -> Iterator[Finding]:
+    decision = schedule.decision_time(protocol.timing)
+    peak = schedule.time_to_peak(protocol.timing, protocol.brain.hrf_delay)
+    if decision < peak <= schedule.event_spacing(protocol.timing):
+        yield Finding(
+            ("timing", "decision"),
+            f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s",
+        )
+
+
+def _long_run(protocol: Protocol) -> Iterator[Finding]:
+    minutes = schedule.run_seconds(protocol, _longest_run(protocol)) / 60
+    if minutes > LONGEST_RUN:
+        yield Finding(
+            ("task", "trials_per_run"),
+            f"a run lasts {minutes:.0f} minutes without pause; few people lie still for more than "
+            f"{LONGEST_RUN}",
         )
 
 

@@ -23,6 +23,7 @@ def summary(protocol: Protocol) -> dict[str, Any]:
         "options": list(protocol.task.options),
         "chance": 100 / len(protocol.task.options),
         "trials": trials,
+        "catch_trials": round(trials * protocol.task.catch.share),
         "runs": schedule.run_count(protocol, trials),
         "trial_seconds": schedule.trial_seconds(protocol),
         "decision_seconds": schedule.decision_time(protocol.timing),

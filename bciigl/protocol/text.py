@@ -31,9 +31,20 @@ MOST_EVENTS = 5_000
 DEEPEST = 20
 """Far more than any protocol needs, and few enough to parse in a moment."""
 
+LONGEST = 400
+"""Characters of a number: more than the 325 of the smallest float written out."""
+
 PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float")}
 UNREADABLE = object()
 """Stands where a value was refused, so that nobody complains about it twice."""
+
+HINTS = {
+    "'\\t'": "use spaces, not tabs",
+    "mapping values are not allowed": "indent keys of one section alike, put a space after a key's "
+    "colon, and text with a colon in quotes",
+    "could not find expected ':'": "a key needs a colon and a space",
+}
+"""What to do about the commonest errors, by the parser's words for them."""
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -167,12 +178,16 @@ class _Reader:
     def _scalar(self, event: ScalarEvent) -> Any:
         """Return the scalar as YAML 1.2 reads it: 1e-3 is a number, no is a word."""
         tag = str(self.yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
-        if tag not in PLAIN_TAGS:
-            return event.value
-        try:
-            return self.yaml.constructor.construct_object(ScalarNode(tag, event.value))
-        except ValueError:  # an integer of more digits than Python converts
-            return event.value
+        # Beyond YAML 1.2, ruamel.yaml takes 1_000 and 0b1 for numbers. A number of hundreds of
+        # digits is none that anyone means, and Python refuses to print the longest.
+        if tag not in PLAIN_TAGS or re.search("_|0b", event.value) or len(event.value) > LONGEST:
+            return _whole_characters(event.value)
+        return self.yaml.constructor.construct_object(ScalarNode(tag, event.value))
+
+
+def _whole_characters(text: str) -> str:
+    """Join the surrogate pairs by which JSON writes rarer characters; JSON is YAML too."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _position(event: Event) -> Position:
@@ -180,9 +195,10 @@ def _position(event: Event) -> Position:
 
 
 def _error_position(problem: YAMLError, text: str) -> Position | None:
-    if isinstance(problem, MarkedYAMLError) and (
-        mark := problem.problem_mark or problem.context_mark
-    ):
+    if isinstance(problem, MarkedYAMLError):
+        # What was begun and never ended is mended where it begins.
+        begun = re.match("while (scanning|parsing a flow)", problem.context or "")
+        mark = problem.context_mark if begun and problem.context_mark else problem.problem_mark
         return mark.line + 1, mark.column + 1
     if isinstance(problem, ReaderError):
         before = text[: problem.position].split("\n")
@@ -193,7 +209,8 @@ def _error_position(problem: YAMLError, text: str) -> Position | None:
 def _error_message(problem: YAMLError) -> str:
     if isinstance(problem, MarkedYAMLError):
         parts = [part for part in (problem.context, problem.problem) if part]
-        return f"is not YAML: {', '.join(parts)}"
+        hints = [hint for words, hint in HINTS.items() if words in (problem.problem or "")]
+        return "; ".join([f"is not YAML: {', '.join(parts)}", *hints])
     if isinstance(problem, ReaderError):
         return f"is not YAML: character U+{problem.character:04X} is not allowed"
     return "is not YAML"

@@ -1,6 +1,7 @@
 """The command as a whole."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -39,6 +40,16 @@ def test_installed_command_and_module_are_the_same():
 def test_wrong_usage_exits_with_2(bciigl):
     assert bciigl("protocl").exit_code == 2
     assert bciigl("protocol", "check").exit_code == 2
+
+
+def test_output_that_cannot_be_written_is_told():
+    for code in ("cli(['protocol', 'list'])", "cli(['protocol', 'show', 'table2'])"):
+        command = [sys.executable, "-c", f"from bciigl.cli.main import cli; {code}"]
+        with open(os.devnull) as read_only:
+            result = subprocess.run(command, stdout=read_only, stderr=subprocess.PIPE, text=True)
+        assert result.returncode == 2
+        assert result.stderr.splitlines()[0] == "standard output: Bad file descriptor"
+        assert "Traceback" not in result.stderr
 
 
 def test_options_the_terminal_cannot_show_do_not_end_the_program(write):

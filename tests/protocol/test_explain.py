@@ -4,6 +4,7 @@ import pytest
 
 from bciigl.protocol.explain import validate
 
+NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
 
 
@@ -18,8 +19,12 @@ def told(**sections) -> list[tuple[str, str]]:
         ("timing", {"isi": -3}, "timing.isi", "should be greater than 0, got -3"),
         ("timing", {"isi": "x"}, "timing.isi", "should be a number, got 'x'"),
         ("timing", {"isi": float("nan")}, "timing.isi", "should be a finite number, got nan"),
+        ("timing", {"isi": "7 s"}, "timing.isi", NO_UNITS),
+        ("timing", {"isi": None}, "timing.isi", "should be a number, got null"),
+        ("timing", {"tr": 1500}, "timing.tr", "should be less than or equal to 10, got 1500 (s)"),
         ("timing", {"iso": 3}, "timing.iso", "unknown key; did you mean 'isi'?"),
         ("timing", {"trials": 3}, "timing.trials", "unknown key; did you mean 'task.trials'?"),
+        ("trials", 3, "trials", "unknown key; did you mean 'task.trials'?"),
         ("timing", 3, "timing", "should hold keys and values, got 3"),
         ("name", 12, "name", "should be text, got 12; put it in quotes"),
         ("seed", 1.5, "seed", "should be a whole number, got 1.5"),
@@ -61,7 +66,9 @@ def test_region_errors_name_the_field_and_not_the_kind():
             "should be 'cube', 'sphere' or 'mask', got 'spere'; did you mean 'sphere'?",
         )
     ]
-    assert told(brain={"region": 3})[0][0] == "brain.region"
+    assert told(brain={"region": "cube"}) == [
+        ("brain.region", "should hold keys and values, such as shape: cube, got 'cube'")
+    ]
 
 
 def test_a_wrong_item_does_not_make_its_list_too_short():

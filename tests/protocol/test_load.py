@@ -71,6 +71,8 @@ def test_list_items_are_named_by_number(write):
 
 def test_missing_file_suggests_a_shipped_one(tmp_path):
     assert "did you mean 'number_guessing'?" in problem("number_guesing")
+    (tmp_path / "my_task.yaml").touch()
+    assert "did you mean 'my_task.yaml'?" in problem(tmp_path / "my_task")
     assert "shipped are gaze_typing" in problem(tmp_path / "zzz.yaml")
 
 
@@ -100,6 +102,15 @@ def test_other_encodings_are_refused_and_a_mark_is_ignored(write):
 def test_subject_and_mask_are_looked_for_beside_the_protocol(write, tmp_path):
     path = write(MINIMAL + "brain: {subject: anna, region: {shape: mask, file: roi.nii.gz}}\n")
     assert [each.path for each in check(path).problems] == ["brain.subject", "brain.region.file"]
+    both = path.read_text().replace("7, 8, 9", "a, b")
+    assert [each.path for each in check(write(both)).problems] == [
+        "task.options",
+        "brain.subject",
+        "brain.region.file",
+    ]
+    long = MINIMAL + f"brain: {{subject: {'x' * 900}}}\n"
+    assert "should be brainiak or a folder" in problem(write(long))
+    path = write(MINIMAL + "brain: {subject: anna, region: {shape: mask, file: roi.nii.gz}}\n")
     (tmp_path / "anna").mkdir()
     (tmp_path / "roi.nii.gz").touch()
     assert check(path).protocol

@@ -39,6 +39,16 @@ def test_two_options_with_catch_trials_are_allowed():
     build(task={"options": ["yes", "no"], "catch": {"share": 0.2, "match_rate": 0.1}})
 
 
+@pytest.mark.parametrize("rate", [0.4, 0.6])
+def test_match_rate_may_be_as_near_to_half_as_the_message_says(rate):
+    build(task={"options": ["yes", "no"], "catch": {"share": 0.2, "match_rate": rate}})
+
+
+def test_share_that_gives_no_catch_trial_is_none():
+    catch = {"share": 1e-9}
+    assert refused(task={"options": ["yes", "no"], "catch": catch}).startswith("task.options")
+
+
 def test_catch_trials_that_match_half_of_the_time_do_not_help():
     catch = {"share": 0.2, "match_rate": 0.55}
     assert refused(task={"options": ["yes", "no"], "catch": catch}).startswith("task.catch.match")
@@ -91,13 +101,33 @@ def test_events_closer_than_peak_and_one_frame_warn(timing, overlap):
     assert ("timing.isi" in warned(build(timing=timing))) == overlap
 
 
+def test_guess_before_the_response_peaks_warns():
+    assert "timing.decision" in warned(build(timing={"decision": 6.0}))
+    assert "timing.decision" not in warned(build(timing={"decision": 6.5}))
+    # where events come faster than responses, the overlap is what is wrong
+    assert warned(build(timing={"isi": 3.0})) == {"timing.isi"}
+
+
+def test_guess_before_the_first_frame_is_refused():
+    assert refused(timing={"decision": 1.4}).startswith("timing.decision")
+    assert refused(timing={"latency": 8.0}).startswith("timing.latency")
+    build(timing={"decision": 1.5})
+
+
+def test_run_of_more_than_an_hour_warns():
+    # (12 s + n x 27 s) <= 3600 s holds up to n = 132
+    assert "task.trials_per_run" in warned(build(task={"trials_per_run": 133}))
+    assert "task.trials_per_run" not in warned(build(task={"trials_per_run": 132}))
+
+
 def test_late_response_warns_of_overlap():
     assert "timing.isi" in warned(build(brain={"hrf_delay": 2.0}))
 
 
 def test_too_few_trials_warn():
     assert "task.trials" in warned(build(task={"trials": 191}))
-    assert "task.trials" not in warned(build(task={"trials": 192}))
+    assert "use 192 or more" in advice(build(task={"trials": 191}))[0].message
+    assert "task.trials" not in warned(build(task={"trials": 300}))
     # with 20 options a guess matches once in 20, and 10 matches of each are needed
     assert "task.trials" in warned(build(task={"options": list(range(20)), "trials": 3999}))
     assert "task.trials" not in warned(build(task={"options": list(range(20)), "trials": 4000}))
@@ -107,7 +137,9 @@ def test_lapses_pull_the_match_rate_towards_half_and_warn():
     lapsing = build(human={"judgment_lapse": 0.4})
     # 1/3 x 0.6 + 2/3 x 0.4
     assert judged_match_rate(lapsing, 1 / 3) == pytest.approx(7 / 15)
-    assert "human.judgment_lapse" in warned(lapsing)
+    (finding,) = advice(lapsing)
+    assert finding.path == ("task", "trials")
+    assert "0.47 +- 0.03" in finding.message
 
 
 def test_few_catch_trials_warn():

@@ -30,6 +30,11 @@ def complaint(text: str) -> tuple[tuple[int, int], str]:
         ("'7'", "7"),
         ("=", "="),
         ("9" * 5000, "9" * 5000),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
+        ("0x1F", 31),
+        ("1_000", "1_000"),
+        ("0b11", "0b11"),
+        ('"\\ud83d\\ude00"', "😀"),
     ],
 )
 def test_scalars_are_those_of_yaml_1_2(text, value):
@@ -95,6 +100,22 @@ def test_broken_yaml_is_told_with_its_place(text):
     position, message = complaint(text)
     assert "is not YAML" in message
     assert position[0] in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "hint"),
+    [
+        ("a: 1\nb 2\nc: 3\n", (2, 1), "a key needs a colon"),
+        ("a: 'b\nc: 3\n", (1, 4), ""),
+        ("a: 1\nb: [1, 2\nc: 3\n", (2, 4), ""),
+        ("a: 1\nb: Study 2: hands\n", (2, 11), "text with a colon in quotes"),
+        ("a:\n\tb: 1\n", (2, 1), "use spaces, not tabs"),
+    ],
+)
+def test_common_slips_are_told_where_they_begin_with_a_hint(text, position, hint):
+    where, message = complaint(text)
+    assert where == position
+    assert hint in message
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "\ufeff"])

@@ -26,7 +26,7 @@ def new(name: str, as_json: bool) -> None:
     from pydantic import ValidationError
 
     from bciigl.base.files import write_text
-    from bciigl.protocol import Protocol, dump
+    from bciigl.protocol import Protocol, dump, shipped
 
     name = name.removesuffix(".yaml")
 
@@ -37,6 +37,8 @@ def new(name: str, as_json: bool) -> None:
             f"{name!r}: a name should be at most 64 letters, digits, _ and -, "
             "and begin with a letter or digit"
         ) from error
+    if name in shipped():
+        raise BciiglError(f"{name!r} is the name of a shipped protocol; choose another")
     path = Path(f"{name}.yaml")
     try:
         write_text(path, HEADER.format(name=name) + dump(protocol))

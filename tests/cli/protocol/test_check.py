@@ -12,8 +12,13 @@ def test_valid_protocol_gets_a_summary(bciigl):
     result = bciigl("protocol", "check", "number_guessing")
     assert result.exit_code == 0
     assert "3 options (7, 8, 9)" in result.stdout
-    assert "in a real scanner: 5.0 h to learn, 3.5 h more to test" in result.stdout
+    assert "a session in a real scanner: 5.0 h to learn, 3.5 h more to test" in result.stdout
     assert not result.stderr
+
+
+def test_catch_trials_are_counted(bciigl):
+    output = bciigl("protocol", "check", "yes_no_with_catch_trials").stdout
+    assert "690 trials (138 catch trials) in 15 runs" in output
 
 
 def test_every_problem_of_every_file_is_told(bciigl, write):

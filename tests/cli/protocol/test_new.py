@@ -35,6 +35,18 @@ def test_existing_file_is_not_overwritten(bciigl, folder):
     assert (folder / "mine.yaml").read_text() == "precious"
 
 
+def test_names_of_shipped_protocols_are_taken(bciigl, folder):
+    assert "shipped" in bciigl("protocol", "new", "table2").stderr
+    assert not list(folder.iterdir())
+
+
+def test_folder_that_cannot_be_written_to_is_told(bciigl, folder):
+    folder.rmdir()
+    result = bciigl("protocol", "new", "mine")
+    assert result.exit_code == 2
+    assert "mine.yaml: cannot be written: No such file or directory" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["a b", "../up", "", "-x", "x" * 65])
 def test_names_that_are_none_are_refused(name, bciigl, folder):
     assert bciigl("protocol", "new", "--", name).exit_code == 2
