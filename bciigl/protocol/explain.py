@@ -114,7 +114,7 @@ def _message(error: Any, path: Path) -> str:
         return f"should have at most {context['max_length']} items, got {len(value)}"
     if kind == "region" and path[-1] != "shape":
         return f"should hold keys and values, such as shape: cube, got {_got(value)}"
-    plainer = PATTERNS[path] if kind == "string_pattern_mismatch" else PLAINER.get(kind)
+    plainer = PATTERNS.get(path) if kind == "string_pattern_mismatch" else PLAINER.get(kind)
     message = plainer or re.sub("^(Input|String) ", "", error["msg"])
     return f"{message}, got {_got(value)}{_hint(error, path)}"
 

@@ -199,7 +199,7 @@ def _error_position(problem: YAMLError, text: str) -> Position | None:
         # What was begun and never ended is mended where it begins.
         begun = re.match("while (scanning|parsing a flow)", problem.context or "")
         mark = problem.context_mark if begun and problem.context_mark else problem.problem_mark
-        return mark.line + 1, mark.column + 1
+        return mark and (mark.line + 1, mark.column + 1)
     if isinstance(problem, ReaderError):
         before = text[: problem.position].split("\n")
         return len(before), len(before[-1]) + 1
