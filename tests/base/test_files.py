@@ -20,6 +20,12 @@ def test_existing_file_is_kept_unless_asked(tmp_path):
     assert path.read_text() == "new"
 
 
+def test_link_to_nothing_is_kept_too(tmp_path):
+    (tmp_path / "a").symlink_to("nothing")
+    with pytest.raises(FileExistsError):
+        write_text(tmp_path / "a", "new")
+
+
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a"
     write_text(path, "old")

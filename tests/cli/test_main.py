@@ -37,6 +37,10 @@ def test_installed_command_and_module_are_the_same():
     assert module.stdout == script.stdout
 
 
+def test_help_is_short_too(bciigl):
+    assert bciigl("protocol", "-h").output == bciigl("protocol", "--help").output
+
+
 def test_wrong_usage_exits_with_2(bciigl):
     assert bciigl("protocl").exit_code == 2
     assert bciigl("protocol", "check").exit_code == 2

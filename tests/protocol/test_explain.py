@@ -5,6 +5,7 @@ import pytest
 from bciigl.protocol.explain import validate
 
 NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
+HALF = "should be text without half characters, got '\\ud800'"
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
 
 
@@ -30,6 +31,8 @@ def told(**sections) -> list[tuple[str, str]]:
         ("seed", 1.5, "seed", "should be a whole number, got 1.5"),
         ("learners", "cb", "learners", "should be a list, got 'cb'"),
         ("learners", [], "learners", "should have at least 1 items, got 0"),
+        ("learners", ["cb"] * 6, "learners", "should have at most 5 items, got 6"),
+        ("description", "\ud800", "description", HALF),
         ("task", {}, "task.options", "is required"),
     ],
 )
@@ -78,11 +81,18 @@ def test_a_wrong_item_does_not_make_its_list_too_short():
 def test_science_is_judged_although_a_field_is_wrong():
     found = told(task={"options": ["a", "b"]}, timing={"isi": -3})
     assert [path for path, _ in found] == ["timing.isi", "task.options"]
+    found = told(name=12, task={"options": ["a", "b"]})
+    assert [path for path, _ in found] == ["name", "task.options"]
+    found = told(task={"options": ["a", 1.5, "b"]}, timing={"decision": 15.0})
+    assert [path for path, _ in found] == ["task.options.1", "timing.decision"]
 
 
 def test_science_that_depends_on_a_wrong_field_waits():
     # with the default isi, a decision at 15 s is too late; but the isi may be meant longer
     assert [path for path, _ in told(timing={"isi": "20", "decision": 15.0})] == ["timing.isi"]
+    long = {"options": [7, 8, 9], "trials": "9999", "trials_per_run": 9999}
+    found = told(task=long, evaluation={"test_trials": 9999})
+    assert [path for path, _ in found] == ["task.trials"]
     options = {"options": ["a", "b"], "catch": {"share": "some"}}
     assert [path for path, _ in told(task=options)] == ["task.catch.share"]
 

@@ -65,6 +65,22 @@ def test_what_is_missing_is_told_at_its_section(write):
     assert problem(write("name: x\ntask: {}\n")).endswith(":2:1: task.options: is required")
 
 
+def test_alias_is_told_once(write):
+    assert "aliases" in problem(write(MINIMAL + "seed: *x\n"))
+    assert "aliases" in problem(write(MINIMAL + "brain: {region: {shape: *x}}\n"))
+
+
+def test_keys_cannot_command_the_terminal(write):
+    assert ": \\x1b[31m: unknown key" in problem(write(MINIMAL + '"\\e[31m": 1\n'))
+
+
+def test_very_many_problems_are_cut_short(write):
+    path = write(MINIMAL + "".join(f"key{i}: 1\n" for i in range(150)))
+    problems = check(path).problems
+    assert len(problems) == 101
+    assert problems[-1].message == "and 50 more problems"
+
+
 def test_list_items_are_named_by_number(write):
     assert ":3:19: task.options[2]: " in problem(write(MINIMAL.replace("9", "[]")))
 
@@ -97,6 +113,7 @@ def test_other_encodings_are_refused_and_a_mark_is_ignored(write):
     assert "byte 0xe9 in line 2" in problem(write("a: b\nname: caf\xe9".encode("latin-1")))
     assert "is not UTF-8" in problem(write(MINIMAL.encode("utf-16")))
     assert check(write(MINIMAL.encode("utf-8-sig"))).protocol
+    assert ":1:1: nme: " in problem(write(f"nme: 1\n{MINIMAL}".encode("utf-8-sig")))
 
 
 def test_subject_and_mask_are_looked_for_beside_the_protocol(write, tmp_path):
@@ -108,6 +125,8 @@ def test_subject_and_mask_are_looked_for_beside_the_protocol(write, tmp_path):
         "brain.subject",
         "brain.region.file",
     ]
+    near = "should be brainiak or a folder, got 'brianiak'; did you mean 'brainiak'?"
+    assert problem(write(MINIMAL + "brain: {subject: brianiak}\n")).endswith(near)
     long = MINIMAL + f"brain: {{subject: {'x' * 900}}}\n"
     assert "should be brainiak or a folder" in problem(write(long))
     path = write(MINIMAL + "brain: {subject: anna, region: {shape: mask, file: roi.nii.gz}}\n")

@@ -61,4 +61,9 @@ def test_every_field_and_section_has_a_note():
     assert {path for path, _ in leaves()} <= set(notes)
     assert notes["timing", "isi"].endswith("[s; above 0 to 600]")
     assert notes["brain", "region", "radius"].endswith("[mm; above 0 to 50]")
+    assert notes["human", "judgment_lapse"].endswith("[share of trials; 0 to below 0.5]")
+    assert notes["recording",].endswith("[choice; shared | separate]")
+    assert notes["learners",].startswith(
+        "learners to compare [learner ids; 1 to 5 of them, each ai"
+    )
     assert ("task",) in notes

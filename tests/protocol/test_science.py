@@ -31,7 +31,7 @@ def test_two_options_without_catch_trials_are_refused_with_reason_and_remedy(pol
     assert message.startswith("task.options: ")
     assert "1/2" in message
     assert "symmetry" in message
-    assert "catch" in message
+    assert "add catch trials (task.catch.share: 0.2) or a third option" in message
 
 
 def test_two_options_with_catch_trials_are_allowed():
@@ -50,7 +50,7 @@ def test_share_that_gives_no_catch_trial_is_none():
 
 
 def test_catch_trials_that_match_half_of_the_time_do_not_help():
-    catch = {"share": 0.2, "match_rate": 0.55}
+    catch = {"share": 0.2, "match_rate": 0.59}
     assert refused(task={"options": ["yes", "no"], "catch": catch}).startswith("task.catch.match")
     build(task={"options": ["yes", "no", "maybe"], "catch": catch})
 
@@ -85,6 +85,8 @@ def test_decision_comes_before_the_next_event():
     assert refused(timing={"decision": 8.8, "latency": 0.3}).startswith("timing.decision")
     assert refused(timing={"latency": 9.0}).startswith("timing.latency")
     build(timing={"decision": 8.7, "latency": 0.3})
+    # 0.5 + 0.3 is a little more than 0.1 + 0.7, but only to a computer
+    build(timing={"event": 0.1, "isi": 0.7, "tr": 0.1, "decision": 0.5, "latency": 0.3})
 
 
 def test_single_frame_is_complete_before_the_decision():
@@ -118,6 +120,12 @@ def test_run_of_more_than_an_hour_warns():
     # (12 s + n x 27 s) <= 3600 s holds up to n = 132
     assert "task.trials_per_run" in warned(build(task={"trials_per_run": 133}))
     assert "task.trials_per_run" not in warned(build(task={"trials_per_run": 132}))
+
+
+def test_overlap_tells_the_interval_that_would_do():
+    (finding,) = advice(build(timing={"isi": 5.0}))
+    assert "an isi of 5.9 s or more" in finding.message
+    assert not advice(build(timing={"isi": 5.9}))
 
 
 def test_late_response_warns_of_overlap():

@@ -12,4 +12,5 @@ def test_summary_tells_what_it_costs():
     assert round(facts["scanner_hours"], 2) == 5.04
     assert round(facts["test_scanner_hours"], 2) == 3.48
     assert round(facts["chance"], 1) == 33.3
+    assert facts["decision_seconds"] == 9
     assert json.loads(json.dumps(facts)) == facts

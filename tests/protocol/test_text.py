@@ -110,6 +110,7 @@ def test_broken_yaml_is_told_with_its_place(text):
         ("a: 1\nb: [1, 2\nc: 3\n", (2, 4), ""),
         ("a: 1\nb: Study 2: hands\n", (2, 11), "text with a colon in quotes"),
         ("a:\n\tb: 1\n", (2, 1), "use spaces, not tabs"),
+        ("a: 1\nb: \x00\n", (2, 4), "U+0000"),
     ],
 )
 def test_common_slips_are_told_where_they_begin_with_a_hint(text, position, hint):
@@ -136,6 +137,13 @@ def test_reading_ends_where_no_protocol_goes():
 def test_words_that_look_like_something_else_stay_words(word):
     data = {"key": word, "list": [word, word]}
     assert parse(render(data, {})).data == data
+
+
+def test_written_file_is_easy_to_read():
+    data = {"a": {"b": None, "c": [1, "x"]}, "d": "?"}
+    assert render(data, {("a",): "one", ("a", "b"): "two", ("d",): "three"}) == (
+        '# one\na:\n  # two\n  b: null\n  c: [1, x]\n\n# three\nd: "?"\n'
+    )
 
 
 SCALARS = st.one_of(

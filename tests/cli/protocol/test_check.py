@@ -52,3 +52,14 @@ def test_json_has_summary_problems_and_warnings(bciigl, write):
     assert good["valid"]
     assert good["summary"]["hash"] == load("number_guessing").content_hash
     assert not good["warnings"]
+
+
+def test_json_has_warnings(bciigl, write):
+    result = bciigl("protocol", "check", write(GOOD + "timing: {isi: 3}\n"), "--json")
+    (report,) = json.loads(result.stdout)["files"]
+    assert [each["path"] for each in report["warnings"]] == ["timing.isi"]
+
+
+def test_one_run_is_not_runs(bciigl, write):
+    path = write("name: x\ntask: {options: [7, 8, 9], trials: 40}\n")
+    assert "40 trials in 1 run," in bciigl("protocol", "check", path).stdout
