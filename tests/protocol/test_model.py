@@ -109,7 +109,7 @@ def test_the_paper_s_task_is_the_default_one():
     protocol = load("number_guessing")
     assert protocol.task.options == (7, 8, 9)
     assert protocol.task.trials == 666
-    assert (protocol.timing.event, protocol.timing.isi) == (2, 7)
+    assert (protocol.timing.tr, protocol.timing.event, protocol.timing.isi) == (1.5, 2, 7)
     assert protocol.brain.region == Cube(center=(14, 41, 30), size=4)
     assert protocol.evaluation.test_trials == 460
     assert set(shipped()) >= {"number_guessing", "table2", "gaze_typing"}

@@ -11,8 +11,12 @@ BAD = "name: bad\ntask: {options: [7, 8, 9]}\nseed: -1\ntimming: {}\n"
 def test_valid_protocol_gets_a_summary(bciigl):
     result = bciigl("protocol", "check", "number_guessing")
     assert result.exit_code == 0
-    assert "3 options (7, 8, 9)" in result.stdout
-    assert "a session in a real scanner: 5.0 h to learn, 3.5 h more to test" in result.stdout
+    assert result.stdout == (
+        "number_guessing: valid\n"
+        "  3 options (7, 8, 9), guesses by chance match 33.3 % of the time\n"
+        "  666 trials in 15 runs, 27 s a trial; the agent guesses 9 s into it\n"
+        "  a session in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
+    )
     assert not result.stderr
 
 

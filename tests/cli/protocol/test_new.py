@@ -1,5 +1,7 @@
 """`bciigl protocol new`."""
 
+import json
+
 import pytest
 
 from bciigl.protocol import check
@@ -20,6 +22,12 @@ def test_new_protocol_is_valid_and_explains_every_field(bciigl, folder):
     lines = (folder / "mine.yaml").read_text().splitlines()
     fields = [i for i, line in enumerate(lines) if line and "#" not in line]
     assert all(lines[i - 1].strip().startswith("# ") for i in fields)
+
+
+def test_new_protocol_says_how_to_go_on(bciigl, folder):
+    result = bciigl("protocol", "new", "mine", "--json")
+    assert json.loads(result.stdout) == {"name": "mine", "file": "mine.yaml"}
+    assert "#   bciigl protocol check mine.yaml\n" in (folder / "mine.yaml").read_text()
 
 
 def test_suffix_may_be_given(bciigl, folder):
