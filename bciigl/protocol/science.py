@@ -143,10 +143,7 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             ("timing", "frame_lag"),
             f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
             f"later, after the decision at {decision:g} s; lower frame_lag or decide later",
-            (
-                ("timing",),
-                ("estimate",),
-            ),
+            (("timing",), ("estimate",)),
         )
 
 
@@ -162,18 +159,11 @@ def _length(protocol: Protocol) -> Iterator[Finding]:
     if frames > NIFTI_FRAMES:
         room = NIFTI_FRAMES * protocol.timing.tr - protocol.timing.burn_in
         most = math.floor(room / schedule.trial_seconds(protocol))
-        remedy = (
-            f"use at most {most} trials per run" if most else "shorten the trial or the burn-in"
-        )
         yield Finding(
             ("task", "trials_per_run"),
             f"a run of {longest} trials has {frames} frames, but a NIfTI file holds "
-            f"{NIFTI_FRAMES}; {remedy}",
-            (
-                ("task",),
-                ("timing",),
-                ("evaluation",),
-            ),
+            f"{NIFTI_FRAMES}; use at most {most} trials per run",
+            (("task",), ("timing",), ("evaluation",)),
         )
 
 

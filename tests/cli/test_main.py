@@ -7,7 +7,17 @@ import sys
 
 import bciigl as package
 
-HEAVY = {"sklearn", "scipy", "matplotlib", "nibabel", "brainiak", "numpy", "pydantic", "rich"}
+HEAVY = {
+    "ruamel",
+    "sklearn",
+    "scipy",
+    "matplotlib",
+    "nibabel",
+    "brainiak",
+    "numpy",
+    "pydantic",
+    "rich",
+}
 
 
 def python(code: str, **options) -> subprocess.CompletedProcess:
@@ -54,6 +64,17 @@ def test_output_that_cannot_be_written_is_told():
         assert result.returncode == 2
         assert result.stderr.splitlines()[0] == "standard output: Bad file descriptor"
         assert "Traceback" not in result.stderr
+
+
+def test_reader_that_goes_away_and_closed_output_are_no_errors():
+    command = [sys.executable, "-m", "bciigl", "protocol", "show", "table2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait()
+    closed = ["sh", "-c", f"{sys.executable} -m bciigl protocol list >&-"]
+    result = subprocess.run(closed, stderr=subprocess.PIPE, check=True)
+    assert result.stderr == b""
 
 
 def test_options_the_terminal_cannot_show_do_not_end_the_program(write):

@@ -36,6 +36,8 @@ def test_last_run_may_be_shorter(trials, runs):
 def test_frames_cover_the_run_without_rounding_errors():
     timing = {"tr": 0.1, "burn_in": 0.3, "event": 0.2, "isi": 0.1}
     assert s.frames_per_run(protocol(timing=timing), 1) == 12
+    # 39 s hold 22.9 frames of 1.7 s; the last second counts too
+    assert s.frames_per_run(protocol(timing={"tr": 1.7}), 1) == 23
     assert s.frames_per_run(protocol(), 46) == (12 + 46 * 27) / 1.5
 
 
