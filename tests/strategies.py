@@ -23,9 +23,10 @@ def resolve(field: dict) -> dict:
 
 def values(field: dict) -> st.SearchStrategy:
     """Return what the schema allows in a field, at its ends too."""
+    for several in ("anyOf", "oneOf"):
+        if several in field:
+            return st.one_of(*map(values, field[several]))
     field = resolve(field)
-    if "anyOf" in field:
-        return st.one_of(*map(values, field["anyOf"]))
     if "const" in field:
         return st.just(field["const"])
     if "enum" in field:

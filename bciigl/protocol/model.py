@@ -344,5 +344,7 @@ class Protocol(Section):
     @property
     def content_hash(self) -> str:
         """SHA-256 of the resolved content: the same whatever the file's key order and comments."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        # -0.0 equals 0.0, so it has the same hash.
+        data = json.loads(self.model_dump_json(), parse_float=lambda text: float(text) + 0.0)
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -131,14 +131,14 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             f"next event begins, at timing.event + timing.isi = {spacing:g} s",
             (("timing",),),
         )
-    elif decision < timing.tr:
+    elif decision < timing.tr - 1e-9:
         yield Finding(
             ("timing", "decision" if timing.decision else "latency"),
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
             f"complete ({timing.tr:g} s); decide later",
             (("timing",),),
         )
-    elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision:
+    elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
         yield Finding(
             ("timing", "frame_lag"),
             f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
@@ -183,8 +183,9 @@ def _overlap(protocol: Protocol) -> Iterator[Finding]:
 def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
     task = protocol.task
     options = len(task.options)
-    guesses = task.trials / options
-    needed = math.ceil(max(FEWEST_GUESSES * options, FEWEST_MATCHES * options**2))
+    free = 1 - task.catch.share
+    guesses = task.trials * free / options
+    needed = math.ceil(max(FEWEST_GUESSES * options, FEWEST_MATCHES * options**2) / free)
     if task.trials < needed:
         yield Finding(
             ("task", "trials"),
@@ -204,7 +205,7 @@ def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
         trials, rate = task.trials * task.catch.share, task.catch.match_rate
     else:
         path, kind = ("task", "trials"), "trials"
-        trials, rate = task.trials, 1 / options
+        trials, rate = task.trials * (1 - task.catch.share), 1 / options
     rate = judged_match_rate(protocol, rate)
     error = math.sqrt(rate * (1 - rate) * options / trials)
     if abs(rate - 0.5) < 3 * error:

@@ -35,7 +35,17 @@ LONGEST = 400
 """Characters of a number: more than the 325 of the smallest float written out."""
 
 PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float")}
-UNREADABLE = object()
+
+
+class _Unreadable:
+    def __repr__(self) -> str:
+        return "..."
+
+    def __deepcopy__(self, memo: dict) -> "_Unreadable":
+        return self
+
+
+UNREADABLE = _Unreadable()
 """Stands where a value was refused, so that nobody complains about it twice."""
 
 HINTS = {
@@ -78,9 +88,9 @@ class Document:
     complaints: list[Complaint] = field(default_factory=list)
 
 
-class _TooMuch(Exception):
-    def __init__(self, event: Event, message: str) -> None:
-        self.position, self.message = _position(event), message
+class _Refused(Exception):
+    def __init__(self, position: Position, message: str) -> None:
+        self.position, self.message = position, message
 
 
 class _Reader:
@@ -95,17 +105,28 @@ class _Reader:
     def read(self) -> Document:
         try:
             self._read()
-        except _TooMuch as problem:
+        except _Refused as problem:
             self._complain((), problem.position, problem.message)
         except YAMLError as problem:
             self._complain((), _error_position(problem, self.text), _error_message(problem))
         return self.document
 
     def _counted(self, events: Iterator[Event]) -> Iterator[Event]:
-        for count, event in enumerate(events):
-            if count > MOST_EVENTS:
-                raise _TooMuch(event, f"holds more than {MOST_EVENTS} keys and values")
+        position = (1, 1)
+        for _ in range(MOST_EVENTS):
+            try:
+                event = next(events)
+            except StopIteration:
+                return
+            except YAMLError:
+                raise
+            except (
+                Exception
+            ) as problem:  # "\U00110000" and %YAML 1.3 are bare errors in ruamel.yaml
+                raise _Refused(position, f"is not YAML after this: {problem}") from problem
+            position = _position(event)
             yield event
+        raise _Refused(position, f"holds more than {MOST_EVENTS} keys and values")
 
     def _complain(self, path: Path, position: Position | None, message: str) -> None:
         self.document.complaints.append(Complaint(path, position, message))
@@ -130,7 +151,7 @@ class _Reader:
 
     def _value(self, event: Event, path: Path) -> Any:
         if len(path) > DEEPEST:
-            raise _TooMuch(event, f"is nested more than {DEEPEST} levels deep")
+            raise _Refused(_position(event), f"is nested more than {DEEPEST} levels deep")
         if isinstance(event, AliasEvent):
             self._complain(
                 path, _position(event), "aliases (*) are not allowed; write the value out"
@@ -156,15 +177,17 @@ class _Reader:
                 self._value(event, (*path, "?"))
                 self._value(next(self.events), (*path, "?"))
                 continue
-            self._value(event, (*path, event.value))  # for its complaints; a key is always a word
-            key = (*path, event.value)
-            first = self.document.positions.get(key)
-            if event.value in mapping:
-                self._complain(key, _position(event), f"is there twice, first in line {first[0]}")
+            word = _whole_characters(event.value)
+            key = (*path, word)
+            self._value(event, key)  # for its complaints; a key is always a word
+            if word in mapping or re.search("[\ud800-\udfff]", word):
+                first = self.document.positions.get(key, (0, 0))[0]
+                twice = f"is there twice, first in line {first}"
+                self._complain(key, _position(event), twice if first else "holds half a character")
                 self._value(next(self.events), (*path, "?"))
                 continue
             self.document.positions[key] = _position(event)
-            mapping[event.value] = self._value(next(self.events), key)
+            mapping[word] = self._value(next(self.events), key)
         return mapping
 
     def _sequence(self, path: Path) -> list:

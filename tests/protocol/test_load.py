@@ -69,6 +69,7 @@ def test_what_is_missing_is_told_at_its_section(write):
 def test_alias_is_told_once(write):
     assert "aliases" in problem(write(MINIMAL + "seed: *x\n"))
     assert "aliases" in problem(write(MINIMAL + "brain: {region: {shape: *x}}\n"))
+    assert "object" not in str(ProtocolError(check(write("- *x\n")).problems))
 
 
 def test_keys_cannot_command_the_terminal(write):

@@ -98,6 +98,12 @@ def test_hash_depends_on_every_field(path):
         assert changed(protocol, path).content_hash != protocol.content_hash
 
 
+def test_equal_protocols_have_equal_hashes():
+    negative = Protocol.model_validate({**MINIMAL, "timing": {"latency": -0.0}})
+    assert negative == Protocol.model_validate(MINIMAL)
+    assert negative.content_hash == Protocol.model_validate(MINIMAL).content_hash
+
+
 def test_hash_is_the_same_for_a_default_left_out_or_written():
     written = Protocol.model_validate({**MINIMAL, "timing": {"isi": 7, "tr": 1.5}})
     assert written.content_hash == Protocol.model_validate(MINIMAL).content_hash

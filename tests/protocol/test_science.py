@@ -92,6 +92,8 @@ def test_decision_comes_before_the_next_event():
 def test_single_frame_is_complete_before_the_decision():
     assert refused(estimate="frame", timing={"frame_lag": 8.0}).startswith("timing.frame_lag")
     build(estimate="glm", timing={"frame_lag": 8.0})
+    # 0.1 + 0.2 is a little more than 0.3, but only to a computer
+    build(estimate="frame", timing={"tr": 0.1, "frame_lag": 0.2, "decision": 0.3})
 
 
 @pytest.mark.parametrize(
@@ -139,6 +141,11 @@ def test_too_few_trials_warn():
     # with 20 options a guess matches once in 20, and 10 matches of each are needed
     assert "task.trials" in warned(build(task={"options": list(range(20)), "trials": 3999}))
     assert "task.trials" not in warned(build(task={"options": list(range(20)), "trials": 4000}))
+
+
+def test_catch_trials_are_not_learned_from():
+    catch = {"share": 0.8, "match_rate": 0.5}
+    assert "task.trials" in warned(build(task={"trials": 900, "catch": catch}))
 
 
 def test_lapses_pull_the_match_rate_towards_half_and_warn():

@@ -87,6 +87,24 @@ def test_directives_are_refused(text):
     assert "directives" in complaint(text)[1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a: "\\U00110000"',
+        '"\\U00110000": 1',
+        "%YAML 1.3\n---\na: 1",
+        f"%YAML 1.{'1' * 5000}\n---\n",
+    ],
+)
+def test_errors_that_the_parser_does_not_call_its_own_are_told(text):
+    assert "is not YAML" in complaint(text)[1]
+
+
+def test_key_of_half_a_character_is_refused():
+    assert "half a character" in complaint('"\\ud800": 1')[1]
+    assert parse('"\\ud83d\\ude00": 1').data == {"😀": 1}
+
+
 def test_second_document_is_refused():
     assert complaint("a: 1\n---\nb: 2\n")[0] == (2, 1)
 
