@@ -68,6 +68,8 @@ Option = Annotated[
     ),
 ]
 VoxelIndex = Annotated[int, Field(ge=0, le=511)]
+Voxel = tuple[VoxelIndex, VoxelIndex, VoxelIndex]
+CENTER = _sequence((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
 NoiseWeight = Annotated[float, Field(ge=0, le=10)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
 PlainText = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$")]
@@ -127,9 +129,7 @@ class Cube(Section):
     """A cube of voxels."""
 
     shape: Literal["cube"] = field("cube", "choice", "cube, sphere (center, radius) or mask (file)")
-    center: tuple[VoxelIndex, VoxelIndex, VoxelIndex] = _sequence(
-        (14, 41, 30), "voxel index", "the region's centre on the subject's grid"
-    )
+    center: Voxel = CENTER
     size: int = field(4, "voxels", "edge length of the cube", ge=1, le=20)
 
 
@@ -140,9 +140,7 @@ class Sphere(Section):
     model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
 
     shape: Literal["sphere"] = field("sphere", "choice", "cube, sphere or mask")
-    center: tuple[VoxelIndex, VoxelIndex, VoxelIndex] = _sequence(
-        (14, 41, 30), "voxel index", "the region's centre on the subject's grid"
-    )
+    center: Voxel = CENTER
     radius: float = field(7.5, "mm", "radius of the sphere", gt=0, le=50)
 
 

@@ -180,10 +180,13 @@ class _Reader:
             word = _whole_characters(event.value)
             key = (*path, word)
             self._value(event, key)  # for its complaints; a key is always a word
-            if word in mapping or re.search("[\ud800-\udfff]", word):
-                first = self.document.positions.get(key, (0, 0))[0]
-                twice = f"is there twice, first in line {first}"
-                self._complain(key, _position(event), twice if first else "holds half a character")
+            refusal = None
+            if word in mapping:
+                refusal = f"is there twice, first in line {self.document.positions[key][0]}"
+            elif re.search("[\ud800-\udfff]", word):
+                refusal = "holds half a character"
+            if refusal:
+                self._complain(key, _position(event), refusal)
                 self._value(next(self.events), (*path, "?"))
                 continue
             self.document.positions[key] = _position(event)
