@@ -1,6 +1,10 @@
 """Files that are either whole or absent."""
 
+import errno
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -25,3 +29,23 @@ def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_whole(folder: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary folder to fill, which then takes the place of `folder`.
+
+    If filling it fails, nothing is left behind. `folder` must not exist, or be empty; otherwise
+    `FileExistsError` is raised before anything is done.
+    """
+    folder = Path(os.path.abspath(folder))
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise FileExistsError(errno.EEXIST, "exists already and is not empty", str(folder))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -176,7 +176,11 @@ Region = Annotated[
 
 
 class NoiseSources(Section):
-    """Which sources of fMRI noise are on; their strengths are the subject's."""
+    """Which sources of fMRI noise are on; their strengths are the subject's.
+
+    As in fmrisim, arma, physiological and task noise are shares of the brain's fluctuation: those
+    that are on make up the whole of it.
+    """
 
     arma: bool = field(True, "true or false", "spatially smooth noise, autocorrelated in time")
     drift: bool = field(True, "true or false", "slow scanner drift")
@@ -189,7 +193,7 @@ class Motion(Section):
     """Sudden movements of the head."""
 
     spikes_per_minute: float = field(0.0, "1/min", "how often the head moves", ge=0, le=60)
-    size: float = field(5.0, "noise SD", "how far a spike throws a frame off", ge=0, le=100)
+    size: float = field(5.0, "noise SD", "how far a spike shifts a frame, up or down", ge=0, le=100)
 
 
 class Brain(Section):
@@ -221,6 +225,9 @@ class Brain(Section):
         0.05, "weight", "how much of the subject's noise is recorded; 1 is the real brain"
     )
     noise_sources: NoiseSources = Field(NoiseSources(), description="which noise sources are on")
+    engine: Literal["exact", "fmrisim"] = field(
+        "exact", "choice", "noise sampled at the region, or cut out of fmrisim's whole brain (slow)"
+    )
     motion: Motion = Field(Motion(), description="motion spikes")
 
 

@@ -34,9 +34,22 @@ def decision_time(timing: Timing) -> float:
     return event_spacing(timing) - timing.latency
 
 
+def event_offsets(protocol: Protocol) -> dict[str, float]:
+    """Return the seconds from a trial's beginning to the onset of each of its events.
+
+    In one shared recording they follow each other. In separate ones each kind has a series of its
+    own, in which the brain's answers begin together, when imagination ends.
+    """
+    timing, kinds = protocol.timing, protocol.task.events
+    if protocol.recording == "separate":
+        return {kind: 0.0 if kind == "imagination" else timing.event for kind in kinds}
+    return {kind: place * event_spacing(timing) for place, kind in enumerate(kinds)}
+
+
 def trial_seconds(protocol: Protocol) -> float:
-    """Return how long one trial takes."""
-    return len(protocol.task.events) * event_spacing(protocol.timing)
+    """Return how long one trial takes in a recording."""
+    events = 1 if protocol.recording == "separate" else len(protocol.task.events)
+    return events * event_spacing(protocol.timing)
 
 
 def run_count(protocol: Protocol, trials: int) -> int:
@@ -47,7 +60,8 @@ def run_count(protocol: Protocol, trials: int) -> int:
 def session_hours(protocol: Protocol, trials: int) -> float:
     """Return the hours that `trials` take in a real scanner, pauses between runs aside."""
     rest = run_count(protocol, trials) * protocol.timing.burn_in
-    return (rest + trials * trial_seconds(protocol)) / 3600
+    recordings = len(protocol.task.events) if protocol.recording == "separate" else 1
+    return recordings * (rest + trials * trial_seconds(protocol)) / 3600
 
 
 def run_seconds(protocol: Protocol, trials: int) -> float:

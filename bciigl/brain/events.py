@@ -1,0 +1,89 @@
+"""What happens to the brain, and the truth about it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.protocol import Protocol
+from bciigl.protocol.model import EventKind
+from bciigl.protocol.schedule import event_offsets, trial_seconds
+
+
+class Event(NamedTuple):
+    """Something that happens to the brain.
+
+    Attributes
+    ----------
+    kind : str
+        imagination, perception or judgment.
+    onset : float
+        Seconds from the beginning of the run.
+    content : int, str or bool
+        The option imagined or perceived; for a judgment, whether it is a match.
+    """
+
+    kind: EventKind
+    onset: float
+    content: int | str | bool
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What was imagined and guessed in the trials of a run.
+
+    For the person, who knows it, and for the scorer. A scanner takes events and gives frames; it
+    has no way back to this.
+
+    Attributes
+    ----------
+    imagined, guessed : tuple
+        An option of the protocol for each trial.
+    """
+
+    imagined: tuple
+    guessed: tuple
+
+    @classmethod
+    def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator) -> "Truth":
+        """Return trials in which options and guesses are independent and uniform."""
+        options = protocol.task.options
+        imagined, guessed = rng.integers(len(options), size=(2, trials))
+        return cls(tuple(options[i] for i in imagined), tuple(options[i] for i in guessed))
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """Whether each guess matches, (trials,)."""
+        return np.array([a == b for a, b in zip(self.imagined, self.guessed, strict=True)], bool)
+
+    def events(self, protocol: Protocol) -> list[Event]:
+        """Return what happens in the run, in order, if the person never lapses."""
+        return [
+            event
+            for trial, (imagined, guess) in enumerate(zip(self.imagined, self.guessed, strict=True))
+            for event in trial_events(protocol, trial, imagined, guess, imagined == guess)
+        ]
+
+
+def trial_events(
+    protocol: Protocol, trial: int, imagined: int | str, guess: int | str, match: bool
+) -> list[Event]:
+    """Return the events of one trial, in order.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        Which events there are, and when.
+    trial : int
+        Which trial of the run, from 0.
+    imagined, guess : option
+        What the person imagines, and then sees.
+    match : bool
+        What the person judges.
+    """
+    start = protocol.timing.burn_in + trial * trial_seconds(protocol)
+    contents = {"imagination": imagined, "perception": guess, "judgment": match}
+    return [
+        Event(kind, start + offset, contents[kind])
+        for kind, offset in event_offsets(protocol).items()
+    ]

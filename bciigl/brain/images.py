@@ -1,0 +1,103 @@
+"""Reading and writing NIfTI images, with errors that say what is wrong with the file."""
+
+import os
+import warnings
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+
+_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
+
+
+class ImageError(BciiglError):
+    """An image file that cannot be used."""
+
+
+class Image(NamedTuple):
+    """The content of a NIfTI file.
+
+    Attributes
+    ----------
+    data : float array (x, y, z) or (x, y, z, time)
+        The values.
+    affine : array (4, 4)
+        From voxel indices to mm.
+    tr : float or None
+        Seconds from one volume to the next; None where the file does not say.
+    """
+
+    data: np.ndarray
+    affine: np.ndarray
+    tr: float | None
+
+
+def read_image(path: str | os.PathLike) -> Image:
+    """Return the image in a NIfTI file.
+
+    Raises
+    ------
+    ImageError
+        If the file is missing, broken, or no NIfTI image of real numbers.
+    """
+    import nibabel
+
+    path = Path(path)
+    if not path.is_file():
+        raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
+    try:
+        image = nibabel.load(path)
+        if not isinstance(image, nibabel.Nifti1Pair):
+            raise ImageError(f"{path}: should be a NIfTI image, got {type(image).__name__}")
+        if np.issubdtype(image.get_data_dtype(), np.complexfloating):
+            raise ImageError(f"{path}: holds complex numbers; save its magnitude")
+        data = np.asarray(image.dataobj, dtype=float)
+    except (EOFError, zlib.error) as error:
+        raise ImageError(f"{path}: is truncated or damaged ({error}); copy it again") from error
+    except (nibabel.filebasedimages.ImageFileError, ValueError, TypeError) as error:
+        raise ImageError(f"{path}: cannot be read as a NIfTI image: {error}") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ImageError(f"{path}: is truncated or damaged ({reason}); copy it again") from error
+    if not np.isfinite(image.affine).all() or abs(np.linalg.det(image.affine[:3, :3])) < 1e-9:
+        raise ImageError(f"{path}: its affine does not map voxels to mm")
+    return Image(data, image.affine, _repetition_time(image.header))
+
+
+def write_image(
+    path: str | os.PathLike, data: np.ndarray, affine: np.ndarray, tr: float | None = None
+) -> None:
+    """Write an image that opens in the right place in a viewer.
+
+    Parameters
+    ----------
+    path : path-like
+        A name that ends in .nii or .nii.gz.
+    data : array (x, y, z) or (x, y, z, time)
+        The values, in the type they are stored in.
+    affine : array (4, 4)
+        From voxel indices to mm.
+    tr : float
+        Seconds from one volume to the next.
+    """
+    import nibabel
+
+    image = nibabel.Nifti1Image(data, affine)
+    image.header.set_xyzt_units("mm", "sec")
+    if tr is not None:
+        image.header.set_zooms((*image.header.get_zooms()[:3], tr))
+    nibabel.save(image, path)
+
+
+def _repetition_time(header: object) -> float | None:
+    zooms = header.get_zooms()
+    if len(zooms) < 4 or not np.isfinite(zooms[3]) or zooms[3] <= 0:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unit = header.get_xyzt_units()[1]
+    # Rounded: the header keeps 32 bits, so 1.4 would read as 1.39999998.
+    return round(float(zooms[3]) * _SECONDS.get(unit, 1.0), 6)

@@ -1,0 +1,116 @@
+"""Noise of a region, run by run, as fmrisim composes it.
+
+In scanner units and at full strength, a voxel's noise is
+
+    brain_sd x mixture + system_sd x white noise + static offset + drift
+
+where the mixture of autoregressive field, physiological and task noise has SD 1 in each voxel. The
+`exact` engine samples the law that this has within the region. It agrees with whole-brain fmrisim
+to second order (means, variances, correlations in space and time), not beyond: fmrisim's volumes
+are divided by their own SD, which makes their tails a little lighter than a Gaussian's.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+from scipy.signal import lfilter
+
+from bciigl.base.seeds import Seed
+from bciigl.brain import stock
+from bciigl.brain.arma import arma_filter
+from bciigl.brain.courses import RunPlan, brain_courses, drift, zscore
+from bciigl.brain.field import Field, RegionField
+from bciigl.brain.region import Region
+from bciigl.brain.subject import Subject
+from bciigl.brain.whole_brain import whole_brain_noise
+from bciigl.protocol.model import NoiseSources
+
+
+class Engine(Protocol):
+    """What makes the noise of a region."""
+
+    def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        """Return a run's full-strength noise in scanner units, (frames, voxels)."""
+
+    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
+        """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
+
+
+class ExactNoise:
+    """Noise with the law that whole-brain fmrisim has within the region, sampled directly.
+
+    Parameters
+    ----------
+    subject : Subject
+        Whose noise.
+    region : Region
+        Where.
+    sources : NoiseSources
+        Which sources are on. Each draws from its own stream, so that switching one off leaves the
+        numbers of the others as they were.
+    """
+
+    def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
+        self._subject, self._sources = subject, sources
+        self._parameters = subject.noise.only(sources)
+        self._brain_field = Field(subject)
+        self._field = RegionField(self._brain_field, region)
+        self._voxels = len(region)
+
+    def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        """Return a run's full-strength noise in scanner units, (frames, voxels)."""
+        noise = self._subject.brain_sd * self._mixture(plan, seed)
+        noise += drift(self._parameters.drift_sigma, plan, seed)[:, None]
+        if self._sources.system:
+            rng = seed.rng("system")
+            offset = self._subject.offset_sd * rng.standard_normal(self._voxels)
+            white = rng.standard_normal((plan.frames, self._voxels))
+            noise += self._subject.system_sd * (white - white.mean(axis=0)) + offset
+        return noise
+
+    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
+        """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
+        return whole_brain_noise(self._subject, self._sources, self._brain_field, plan, seed)
+
+    def _mixture(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        parameters = self._parameters
+        mixture = np.zeros((plan.frames, self._voxels))
+        if parameters.auto_reg_sigma:
+            innovations = self._field.draw(seed.rng("arma"), plan.frames)
+            filtered = lfilter(*arma_filter(parameters), innovations, axis=0)
+            mixture += parameters.auto_reg_sigma * zscore(filtered)
+        for name, weight, course in brain_courses(parameters, plan, seed):
+            mixture += weight * np.outer(course, self._field.draw(seed.rng(name, "field"), 1))
+        return zscore(mixture)
+
+
+class StockNoise:
+    """fmrisim's own whole-brain noise, cropped to the region: slow, and the reference."""
+
+    def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
+        self._subject, self._region, self._sources = subject, region, sources
+
+    def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        """Return a run's full-strength noise in scanner units, (frames, voxels)."""
+        return self._whole_brain(plan, seed)[self._region.index].T - self._base[self._region.index]
+
+    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
+        """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
+        volumes = self._whole_brain(plan, seed)
+        return (volumes[..., frame] - self._base for frame in range(plan.frames))
+
+    @property
+    def _base(self) -> np.ndarray:
+        return self._subject.base
+
+    def _whole_brain(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        return stock.whole_brain_noise(
+            self._subject, self._sources, plan.stimulated, plan.tr, seed.rng("fmrisim")
+        )
+
+
+ENGINES: dict[str, type[ExactNoise] | type[StockNoise]] = {
+    "exact": ExactNoise,
+    "fmrisim": StockNoise,
+}

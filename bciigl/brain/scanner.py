@@ -1,0 +1,136 @@
+"""Frames in time: events go in, frames come out, and the past never changes."""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.brain.events import Event
+
+if TYPE_CHECKING:
+    from bciigl.brain.simulated import Brain
+
+
+class ScannerError(BciiglError):
+    """What a scanner cannot do, such as change a frame it has given."""
+
+
+class _Response(NamedTuple):
+    """What one event adds to the frames."""
+
+    order: tuple  # responses are summed in this order, whenever they were announced
+    first: int  # frame
+    course: np.ndarray  # (frames,)
+    amplitude: np.ndarray  # (voxels,)
+
+
+class Scanner:
+    """One run: announce events, take frames. `Brain.scan` makes it.
+
+    Frame k is sampled at (k + 1/2) TR and complete at (k + 1) TR. An event changes only frames that
+    are sampled after its onset, and none that has been taken. Whether frames are taken one by one
+    or many at once, and when the events are announced, does not change a bit of them.
+
+    It gives out frames alone. What the events were is known to whoever announced them.
+
+    Parameters
+    ----------
+    brain : Brain
+        Whose responses.
+    background : iterable of arrays
+        Each frame of the run without events: (voxels,), or (x, y, z) for the whole brain.
+    frames : int
+        How many frames the run has.
+    whole_brain : bool
+        Whether they are of the whole brain.
+    """
+
+    def __init__(
+        self, brain: Brain, background: Iterable[np.ndarray], frames: int, *, whole_brain: bool
+    ) -> None:
+        self.tr = brain.protocol.timing.tr
+        self.frames = frames
+        self.taken = 0
+        self._brain = brain
+        self._background = iter(background)
+        self._index = brain.region.index if whole_brain else (slice(None),)
+        self._shape = brain.subject.shape if whole_brain else (len(brain.region),)
+        self._responses: list[_Response] = []
+
+    @property
+    def time(self) -> float:
+        """Seconds from the beginning of the run to the end of the last frame taken."""
+        return self.taken * self.tr
+
+    def announce(self, event: Event) -> None:
+        """Let an event happen, now or later.
+
+        Raises
+        ------
+        ScannerError
+            If a frame that has been taken was sampled after the event's onset, if the run is over
+            by then, or if the event is none of the protocol's.
+        """
+        if not 0 <= event.onset < self.frames * self.tr:
+            raise ScannerError(
+                f"{event.kind} at {event.onset:g} s is not within the run of "
+                f"{self.frames * self.tr:g} s"
+            )
+        if event.onset < (self.taken - 0.5) * self.tr:
+            raise ScannerError(
+                f"{event.kind} at {event.onset:g} s comes too late: the frame sampled at "
+                f"{(self.taken - 0.5) * self.tr:g} s has been taken"
+            )
+        first, course = self._brain.course(event.onset)
+        order = (event.onset, event.kind, str(event.content))
+        response = _Response(order, first, course, self._brain.amplitude(event))
+        insort(self._responses, response, key=lambda each: each.order)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Take the frames that are left, one by one."""
+        return self
+
+    def __next__(self) -> np.ndarray:
+        """Take the next frame: (voxels,), or (x, y, z) for the whole brain."""
+        if self.taken == self.frames:
+            raise StopIteration
+        return self._take(1)[0]
+
+    def until(self, seconds: float) -> np.ndarray:
+        """Take all frames that are complete by then and have not been taken yet, (frames, ...)."""
+        # Rounded: 4.5 / 1.5 may come out as a little less than 3.
+        complete = math.floor(round(seconds / self.tr, 6))
+        return self._take(max(min(complete, self.frames) - self.taken, 0))
+
+    def play(self, events: Iterable[Event]) -> np.ndarray:
+        """Announce all events, and take all frames that are left, (frames, ...)."""
+        for event in events:
+            self.announce(event)
+        return self._take(self.frames - self.taken)
+
+    def _take(self, count: int) -> np.ndarray:
+        signal = self._signal(self.taken, count)
+        self.taken += count
+        self._responses = [
+            each for each in self._responses if each.first + len(each.course) > self.taken
+        ]
+        frames = np.array(list(islice(self._background, count))).reshape(count, *self._shape)
+        frames[(slice(None), *self._index)] += signal
+        return frames
+
+    def _signal(self, first: int, count: int) -> np.ndarray:
+        """Return the sum of all responses in `count` frames, (count, voxels)."""
+        signal = np.zeros((count, len(self._brain.region)))
+        for response in self._responses:
+            start = max(response.first, first)
+            stop = min(response.first + len(response.course), first + count)
+            if start < stop:
+                course = response.course[start - response.first : stop - response.first]
+                signal[start - first : stop - first] += course[:, None] * response.amplitude
+        return signal

@@ -1,0 +1,198 @@
+"""The simulated brain: from a protocol to a subject in a scanner."""
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError, did_you_mean
+from bciigl.base.seeds import Seed
+from bciigl.base.threads import one_thread
+from bciigl.brain import stock
+from bciigl.brain.courses import RunPlan, motion_spikes
+from bciigl.brain.events import Event
+from bciigl.brain.noise import ENGINES
+from bciigl.brain.patterns import draw_patterns
+from bciigl.brain.region import find_region
+from bciigl.brain.response import event_response, response_length
+from bciigl.brain.scanner import Scanner
+from bciigl.brain.subject import load_subject
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import event_offsets, frames_per_run, trial_seconds
+
+
+class Brain:
+    """A simulated subject, as a protocol describes it.
+
+    The protocol and its seed fix everything: the patterns, and the noise of each run of each
+    session. Runs can be scanned in any order, in one process or in many.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    folder : path-like
+        What paths in the protocol are relative to: the folder of its file.
+
+    Attributes
+    ----------
+    subject : Subject
+        Template, mask and noise parameters.
+    region : Region
+        The voxels that are recorded.
+    patterns : dict
+        The pattern (voxels,) of each event; part of the truth.
+    """
+
+    def __init__(self, protocol: Protocol, folder: str | os.PathLike = ".") -> None:
+        settings = protocol.brain
+        self.protocol = protocol
+        self.subject = load_subject(settings.subject, folder)
+        self.region = find_region(settings.region, self.subject, folder)
+        self._seed = Seed(protocol.seed)
+        self.patterns = draw_patterns(
+            protocol.task, settings, self.region, self._seed.rng("patterns")
+        )
+        with one_thread():
+            engine = ENGINES[settings.engine]
+            self._noise = engine(self.subject, self.region, settings.noise_sources)
+        self._length = response_length(protocol.timing.event, settings.hrf_delay)
+
+    def scan(
+        self,
+        session: str = "train",
+        run: int = 0,
+        *,
+        trials: int | None = None,
+        whole_brain: bool = False,
+    ) -> Scanner:
+        """Return a scanner at the beginning of a run.
+
+        Parameters
+        ----------
+        session : str
+            Such as ``"train"`` or ``"test"``; each has noise of its own.
+        run : int
+            Which run of the session; each has noise of its own.
+        trials : int
+            How many trials there is time for; by default the protocol's trials per run.
+        whole_brain : bool
+            Give frames of all voxels, (x, y, z), instead of the region's, (voxels,).
+        """
+        if self.protocol.recording == "separate":
+            raise BciiglError(
+                "recording: separate has a recording for each kind of event, all of whose events "
+                "must be known: use Brain.record_separately"
+            )
+        plan = self._plan(self.protocol.task.events, trials)
+        seed = self._seed.child("session", session, "run", run)
+        frames = self._volumes(plan, seed) if whole_brain else self._frames(plan, seed)
+        return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
+
+    def record_separately(
+        self,
+        events: Iterable[Event],
+        session: str = "train",
+        run: int = 0,
+        *,
+        trials: int | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return one recording for each kind of event, as the paper's code simulates them.
+
+        Each has noise of its own, and its signal is scaled after the fact: each voxel by its
+        maximum in the run, and then to `cnr` times the SD of its noise in the run.
+
+        Parameters
+        ----------
+        events : iterable of Event
+            All events of the run, of one or more kinds.
+        session, run, trials
+            As in `scan`.
+
+        Returns
+        -------
+        recordings : dict
+            Frames (frames, voxels) by kind of event.
+        """
+        by_kind: dict[str, list[Event]] = {}
+        for event in sorted(events, key=lambda each: each.onset):
+            by_kind.setdefault(event.kind, []).append(event)
+        return {
+            kind: self._separate(
+                mine,
+                self._plan((kind,), trials),
+                self._seed.child("session", session, "run", run, "separate", kind),
+            )
+            for kind, mine in by_kind.items()
+        }
+
+    def course(self, onset: float) -> tuple[int, np.ndarray]:
+        """Return the first frame sampled after an onset, and the course of the response from then.
+
+        The course (frames,) is 1 at the peak of a lone event's response, and ends with it.
+        """
+        tr, timing = self.protocol.timing.tr, self.protocol.timing
+        first = max(int(np.floor(onset / tr - 0.5)) + 1, 0)
+        last = int(np.ceil((onset + self._length) / tr - 0.5))
+        seconds = (np.arange(first, last + 1) + 0.5) * tr - onset
+        return first, event_response(seconds, timing.event, self.protocol.brain.hrf_delay)
+
+    def amplitude(self, event: Event) -> np.ndarray:
+        """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
+        return self.protocol.brain.cnr * self.subject.noise_sd * self._pattern(event)
+
+    def _pattern(self, event: Event) -> np.ndarray:
+        try:
+            return self.patterns[event.kind, event.content]
+        except (KeyError, TypeError):
+            known = [content for kind, content in self.patterns if kind == event.kind]
+            near = did_you_mean(event.content, map(str, known))
+            known = ", ".join(map(str, known)) or "no such kind of event"
+            raise BciiglError(
+                f"{event.kind} of {event.content!r} is not in the protocol ({known}){near}"
+            ) from None
+
+    def _plan(self, kinds: Iterable[str], trials: int | None) -> RunPlan:
+        """Return in which frames of a run events of these kinds are planned to be on."""
+        timing = self.protocol.timing
+        trials = self.protocol.task.trials_per_run if trials is None else trials
+        frames = frames_per_run(self.protocol, trials)
+        seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
+        offsets = event_offsets(self.protocol)
+        since = seconds[:, None] - [offsets[kind] for kind in kinds]
+        in_trial = (since >= 0) & (since < trials * trial_seconds(self.protocol))
+        on = in_trial & (since % trial_seconds(self.protocol) < timing.event)
+        return RunPlan(timing.tr, on.any(axis=1))
+
+    def _frames(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        """Return the region's frames without events, (frames, voxels)."""
+        base = self.subject.base[self.region.index]
+        return base + self.protocol.brain.noise * self._full_noise(plan, seed)
+
+    def _full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        with one_thread():
+            return self._noise.run(plan, seed) + self._spikes(plan, seed)[:, None]
+
+    def _spikes(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        return motion_spikes(self.protocol.brain.motion, self.subject.noise_sd, plan, seed)
+
+    def _volumes(self, plan: RunPlan, seed: Seed) -> Iterable[np.ndarray]:
+        """Yield frames of the whole brain without events, (x, y, z)."""
+        weight, base, mask = self.protocol.brain.noise, self.subject.base, self.subject.mask
+        volumes = self._noise.volumes(plan, seed)
+        for volume, spike in zip(volumes, self._spikes(plan, seed), strict=True):
+            volume[mask] += spike
+            yield np.maximum(base + weight * volume, 0.0)  # as magnitude images are, and fmrisim's
+
+    def _separate(self, events: list[Event], plan: RunPlan, seed: Seed) -> np.ndarray:
+        base = self.subject.base[self.region.index]
+        noise = self._full_noise(plan, seed)
+        shape = np.zeros_like(noise)
+        for event in events:
+            first, course = self.course(event.onset)
+            course = course[: plan.frames - first]
+            shape[first : first + len(course)] += course[:, None] * self._pattern(event)
+        peak = shape.max(axis=0)
+        shape /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
+        signal = stock.scale_to_noise(shape, noise, self.protocol.brain.cnr)
+        return base + signal + self.protocol.brain.noise * noise

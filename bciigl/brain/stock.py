@@ -1,0 +1,109 @@
+"""fmrisim as it comes: the one place where its functions are called and its random state is set.
+
+fmrisim draws from numpy's global random state. Every call here seeds that state from one of our
+generators and puts it back afterwards. Processes, not threads, may call side by side.
+"""
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.seeds import global_numpy_seeded
+from bciigl.brain.subject import SYSTEM_SHARE, NoiseParameters, Subject
+from bciigl.protocol.model import NoiseSources
+
+
+def noise_dictionary(noise: NoiseParameters, voxel_size: np.ndarray) -> dict:
+    """Return parameters as fmrisim takes them, with nothing left to its defaults."""
+    # matched=0: the noise is composed from the parameters, not fitted to them, run by run.
+    return {
+        **{
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in noise.model_dump().items()
+        },
+        "voxel_size": [float(edge) for edge in voxel_size],
+        "matched": 0,
+    }
+
+
+def whole_brain_noise(
+    subject: Subject,
+    sources: NoiseSources,
+    stimulated: np.ndarray,
+    tr: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return `fmrisim.generate_noise` on the whole brain, base image included, (x, y, z, frames).
+
+    Parameters
+    ----------
+    subject : Subject
+        Whose noise.
+    sources : NoiseSources
+        Which sources are on.
+    stimulated : bool array (frames,)
+        In which frames an event is on.
+    tr : float
+        Seconds per frame.
+    rng : numpy.random.Generator
+        What fmrisim's random state is seeded from.
+    """
+    from brainiak.utils import fmrisim
+
+    dictionary = noise_dictionary(subject.noise.only(sources), subject.voxel_size)
+    if not sources.system:
+        dictionary["snr"] = np.inf
+    with global_numpy_seeded(rng), np.errstate(invalid="ignore", divide="ignore"):
+        return fmrisim.generate_noise(
+            dimensions=np.array(subject.shape),
+            stimfunction_tr=np.asarray(stimulated, float),
+            tr_duration=tr,
+            template=subject.template,
+            mask=subject.mask.astype(float),
+            noise_dict=dictionary,
+            temporal_proportion=SYSTEM_SHARE if sources.system else 0.0,
+        )
+
+
+def brain_mask(volumes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mask and template of a recording (x, y, z, frames) by `fmrisim.mask_brain`."""
+    from brainiak.utils import fmrisim
+
+    try:
+        mask, template = fmrisim.mask_brain(volumes, mask_self=True)
+    except IndexError as error:  # it found fewer than two peaks in the histogram
+        raise BciiglError(
+            "brain and background cannot be told apart by brightness; give a brain mask"
+        ) from error
+    return mask > 0, template
+
+
+def estimate_noise(
+    volumes: np.ndarray,
+    mask: np.ndarray,
+    template: np.ndarray,
+    voxel_size: np.ndarray,
+    rng: np.random.Generator,
+) -> dict:
+    """Return the noise of a recording (x, y, z, frames) by `fmrisim.calc_noise`."""
+    from brainiak.utils import fmrisim
+
+    with global_numpy_seeded(rng):
+        return fmrisim.calc_noise(
+            volumes,
+            mask.astype(float),
+            template,
+            noise_dict={"voxel_size": [float(edge) for edge in voxel_size], "matched": 0},
+        )
+
+
+def scale_to_noise(signal: np.ndarray, noise: np.ndarray, cnr: float) -> np.ndarray:
+    """Return a signal (frames, voxels) scaled by `fmrisim.compute_signal_change`.
+
+    The largest value of the recording becomes `cnr` times each voxel's SD of the given noise.
+    """
+    from brainiak.utils import fmrisim
+
+    # It scales its first argument in place.
+    return fmrisim.compute_signal_change(
+        signal.copy(), noise, {}, magnitude=[cnr], method="CNR_Amp/Noise-SD"
+    )

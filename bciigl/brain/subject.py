@@ -1,0 +1,250 @@
+"""Who lies in the scanner: template, brain mask and noise parameters."""
+
+import ast
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, ValidationError, model_validator
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.files import written_whole
+from bciigl.brain.images import read_image, write_image
+from bciigl.protocol.model import NoiseSources, Section, field
+
+BUILT_IN = "brainiak"
+BRAIN_SOURCES = {
+    "arma": "auto_reg_sigma",
+    "physiological": "physiological_sigma",
+    "task": "task_sigma",
+}
+"""Sources that fmrisim mixes into the brain's fluctuation, and their weights in the mixture."""
+
+SYSTEM_SHARE = 0.5
+"""Share of the SFNR's and the SNR's variance that fmrisim gives to the scanner by default."""
+
+# brainiak's template has 8 bits; fmrisim.mask_brain puts the threshold between 58 and 59 of 254.
+_TEMPLATE_THRESHOLD = 58.5 / 254
+
+# The file's header is a placeholder: it has no origin, and its second axis grows towards the back
+# of the head whatever the header says. These numbers put the default region where an affine
+# registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right cannot be told from
+# the file; here the first axis grows towards the right.
+_TEMPLATE_AFFINE = np.array(
+    [[3.0, 0, 0, -81.5], [0, -3.0, 0, 77.5], [0, 0, 3.0, -46.5], [0, 0, 0, 1]]
+)
+
+
+class SubjectError(BciiglError):
+    """A subject that cannot be used."""
+
+
+Coefficient = Annotated[float, Field(gt=-2, lt=2)]
+
+
+class NoiseParameters(Section):
+    """A subject's noise, in fmrisim's terms (Ellis et al. 2020)."""
+
+    snr: float = field(..., "ratio", "mean brain signal to the scanner's spatial noise", gt=0)
+    sfnr: float = field(..., "ratio", "mean brain signal to its fluctuation in time", gt=0)
+    max_activity: float = field(..., "scanner units", "signal where the template is 1", gt=0)
+    # fmrisim turns the FWHM into an exponent by a logarithm that needs more than 0.368.
+    fwhm: float = field(..., "mm", "smoothness of the noise", gt=0.4, le=100)
+    auto_reg_sigma: float = field(1.0, "weight", "autoregressive share of the fluctuation", ge=0)
+    auto_reg_rho: tuple[Coefficient, ...] = field(
+        (0.5,), "coefficients", "autoregression", min_length=1, max_length=10, strict=False
+    )
+    ma_rho: tuple[Coefficient, ...] = field(
+        (0.0,), "coefficients", "moving average", min_length=1, max_length=10, strict=False
+    )
+    physiological_sigma: float = field(0.0, "weight", "heart beat and breathing", ge=0)
+    task_sigma: float = field(0.0, "weight", "noise that comes with events", ge=0)
+    drift_sigma: float = field(0.0, "scanner units", "SD of the scanner's drift", ge=0)
+
+    @model_validator(mode="after")
+    def _refuse_what_explodes(self) -> "NoiseParameters":
+        if len(self.ma_rho) > len(self.auto_reg_rho):
+            raise ValueError("ma_rho should have no more coefficients than auto_reg_rho")
+        roots = np.roots([1.0, *(-each for each in self.auto_reg_rho)])
+        if np.abs(roots).max(initial=0) >= 1:
+            raise ValueError(f"auto_reg_rho {list(self.auto_reg_rho)} is not stationary")
+        return self
+
+    def only(self, sources: NoiseSources) -> "NoiseParameters":
+        """Return these parameters with the weight of each source that is off at 0.
+
+        The weights are shares, as in fmrisim: the sources of the brain that are left make up the
+        whole of its fluctuation. The scanner's own noise has no weight; see `NoiseSources.system`.
+        """
+        names = {**BRAIN_SOURCES, "drift": "drift_sigma"}
+        off = {name: 0.0 for source, name in names.items() if not getattr(sources, source)}
+        return self.model_copy(update=off)
+
+    @property
+    def brain_fluctuates(self) -> bool:
+        """Whether any of the sources in the brain is on."""
+        return any(getattr(self, weight) > 0 for weight in BRAIN_SOURCES.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A head in the scanner.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    template : array (x, y, z)
+        Mean image, scaled so that its maximum is 1.
+    mask : bool array (x, y, z)
+        Which voxels are brain.
+    affine : array (4, 4)
+        From voxel indices to mm; the first axis is right, then anterior, superior.
+    noise : NoiseParameters
+        Strength and shape of the noise.
+    """
+
+    name: str
+    template: np.ndarray
+    mask: np.ndarray
+    affine: np.ndarray
+    noise: NoiseParameters
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Voxels along each axis."""
+        return self.template.shape
+
+    @property
+    def voxel_size(self) -> np.ndarray:
+        """Edge lengths of a voxel, in mm."""
+        return np.linalg.norm(self.affine[:3, :3], axis=0)
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """Mean image in scanner units, which no noise weight touches."""
+        return self.template * self.noise.max_activity
+
+    @cached_property
+    def mean_signal(self) -> float:
+        """Mean of the brain, in scanner units."""
+        return float(self.base[self.mask].mean())
+
+    @property
+    def brain_sd(self) -> float:
+        """SD in time of the brain's own fluctuation, in scanner units, the same in every voxel."""
+        return self.mean_signal / self.noise.sfnr
+
+    @property
+    def system_sd(self) -> float:
+        """SD in time of the scanner's white noise, in scanner units."""
+        return self.brain_sd * SYSTEM_SHARE**0.5
+
+    @property
+    def offset_sd(self) -> float:
+        """SD over voxels of the scanner's static offset, in scanner units."""
+        return self.mean_signal / self.noise.snr * (1 - SYSTEM_SHARE) ** 0.5
+
+    @property
+    def noise_sd(self) -> float:
+        """SD in time of the full-strength noise of a voxel, in scanner units: the unit of CNR.
+
+        It follows from how fmrisim composes noise, takes all of the subject's sources together, and
+        is the same in every voxel of the brain. The static offset does not fluctuate and motion is
+        the protocol's, so neither counts.
+        """
+        brain = self.brain_sd if self.noise.brain_fluctuates else 0.0
+        return float(np.sqrt(brain**2 + self.system_sd**2 + self.noise.drift_sigma**2))
+
+    def save(self, folder: str | os.PathLike, **about: Any) -> None:
+        """Write the subject as a new folder: template.nii.gz, mask.nii.gz and subject.json.
+
+        Parameters
+        ----------
+        folder : path-like
+            Where to; must not exist, or be empty.
+        **about
+            What else to note in subject.json, such as where the subject comes from.
+        """
+        with written_whole(folder) as temporary:
+            write_image(temporary / "template.nii.gz", self.template.astype("f4"), self.affine)
+            write_image(temporary / "mask.nii.gz", self.mask.astype("u1"), self.affine)
+            content = {"name": self.name, "noise": self.noise.model_dump(), "about": about}
+            (temporary / "subject.json").write_text(json.dumps(content, indent=2) + "\n")
+
+
+def load_subject(name: str, folder: str | os.PathLike = ".") -> Subject:
+    """Return the subject that a protocol names.
+
+    Parameters
+    ----------
+    name : str
+        ``"brainiak"`` for the one brainiak ships, or the path of a folder that
+        `bciigl subject fit` wrote.
+    folder : path-like
+        What a relative path is relative to: the protocol's folder.
+
+    Raises
+    ------
+    SubjectError
+        If the folder is not a subject.
+    """
+    return _built_in() if name == BUILT_IN else _from_folder(Path(folder) / name)
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> Subject:
+    # Its files are read without importing brainiak, which takes seconds.
+    package = find_spec("brainiak").submodule_search_locations[0]
+    folder = Path(package) / "utils" / "sim_parameters"
+    volume = read_image(folder / "sub_template.nii.gz").data
+    template = volume / volume.max()
+    noted = ast.literal_eval((folder / "sub_noise_dict.txt").read_text())
+    noise = NoiseParameters(
+        **{key: value for key, value in noted.items() if key != "voxel_size"},
+        auto_reg_rho=(0.5,),
+        ma_rho=(0.0,),
+    )
+    return Subject(BUILT_IN, template, template > _TEMPLATE_THRESHOLD, _TEMPLATE_AFFINE, noise)
+
+
+def _from_folder(folder: Path) -> Subject:
+    if not folder.is_dir():
+        raise SubjectError(f"{folder}: no such folder; bciigl subject fit writes one")
+    template = read_image(folder / "template.nii.gz")
+    mask = read_image(folder / "mask.nii.gz")
+    name, noise = _read_parameters(folder / "subject.json")
+    if template.data.ndim != 3 or mask.data.shape != template.data.shape:
+        raise SubjectError(
+            f"{folder}: template and mask should be 3-D and of one shape, "
+            f"got {template.data.shape} and {mask.data.shape}"
+        )
+    if not np.allclose(mask.affine, template.affine, atol=1e-3):
+        raise SubjectError(f"{folder}: template and mask have different affines")
+    if not np.isfinite(template.data).all() or template.data.min() < 0 or template.data.max() > 1.1:
+        raise SubjectError(f"{folder}/template.nii.gz: values should be between 0 and 1")
+    brain = mask.data > 0
+    if not brain.any() or not template.data[brain].any():
+        raise SubjectError(f"{folder}/mask.nii.gz: holds no voxel with signal")
+    return Subject(name, template.data, brain, template.affine, noise)
+
+
+def _read_parameters(path: Path) -> tuple[str, NoiseParameters]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return str(content["name"]), NoiseParameters.model_validate(content["noise"])
+    except OSError as error:
+        raise SubjectError(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(["noise", *map(str, first["loc"])])
+        raise SubjectError(f"{path}: {where}: {first['msg']}, got {first['input']!r}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SubjectError(
+            f"{path}: should be JSON with a name and noise parameters: {error}"
+        ) from error
