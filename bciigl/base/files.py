@@ -31,16 +31,21 @@ def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -
         temporary.unlink(missing_ok=True)
 
 
+def refuse_existing(folder: str | os.PathLike) -> None:
+    """Raise `FileExistsError` unless `folder` can be made: it does not exist, or is empty."""
+    path = Path(folder)
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, "exists already and is not an empty folder", folder)
+
+
 @contextmanager
 def written_whole(folder: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary folder to fill, which then takes the place of `folder`.
 
-    If filling it fails, nothing is left behind. `folder` must not exist, or be empty; otherwise
-    `FileExistsError` is raised before anything is done.
+    If filling it fails, nothing is left behind. `folder` must pass `refuse_existing`.
     """
+    refuse_existing(folder)
     folder = Path(os.path.abspath(folder))
-    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-        raise FileExistsError(errno.EEXIST, "exists already and is not empty", str(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     temporary.mkdir()

@@ -4,6 +4,8 @@ fmrisim draws from numpy's global random state. Every call here seeds that state
 generators and puts it back afterwards. Processes, not threads, may call side by side.
 """
 
+import warnings
+
 import numpy as np
 
 from bciigl.base.errors import BciiglError
@@ -87,7 +89,9 @@ def estimate_noise(
     """Return the noise of a recording (x, y, z, frames) by `fmrisim.calc_noise`."""
     from brainiak.utils import fmrisim
 
-    with global_numpy_seeded(rng):
+    with global_numpy_seeded(rng), warnings.catch_warnings():
+        # Of the ARMA fits to 100 voxels, whose mean counts, some always begin or end badly.
+        warnings.filterwarnings("ignore", module="statsmodels")
         return fmrisim.calc_noise(
             volumes,
             mask.astype(float),

@@ -18,6 +18,7 @@ from bciigl.brain.images import read_image, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
 BUILT_IN = "brainiak"
+FILES = ("template.nii.gz", "mask.nii.gz", "subject.json")
 BRAIN_SOURCES = {
     "arma": "auto_reg_sigma",
     "physiological": "physiological_sigma",
@@ -214,8 +215,10 @@ def _built_in() -> Subject:
 
 
 def _from_folder(folder: Path) -> Subject:
-    if not folder.is_dir():
-        raise SubjectError(f"{folder}: no such folder; bciigl subject fit writes one")
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
+        raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")
     template = read_image(folder / "template.nii.gz")
     mask = read_image(folder / "mask.nii.gz")
     name, noise = _read_parameters(folder / "subject.json")

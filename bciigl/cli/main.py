@@ -7,6 +7,7 @@ import click
 from bciigl import __version__
 from bciigl.base.errors import BciiglError
 from bciigl.cli.protocol import protocol
+from bciigl.cli.subject import subject
 
 
 class _Refusal(click.ClickException):
@@ -45,3 +46,4 @@ def cli() -> None:
 
 
 cli.add_command(protocol)
+cli.add_command(subject)

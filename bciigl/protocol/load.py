@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from bciigl.protocol.science import Finding, advice
 MOST_BYTES = 256_000
 MOST_PROBLEMS = 100
 SHIPPED = Path(__file__).parent.parent / "protocols"
+
+Further = Callable[[Protocol, Path], Iterable[Finding]]
 
 
 @dataclass(frozen=True)
@@ -78,29 +80,46 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
 
 
-def load(source: str | os.PathLike) -> Protocol:
+def load(source: str | os.PathLike, further: Further | None = None) -> Protocol:
     """Return the protocol in a file, or the shipped one of that name.
 
     Parameters
     ----------
     source : str or path-like
         The path of a YAML file, or a name that `shipped` lists.
+    further : function, optional
+        As in `check`.
 
     Raises
     ------
     ProtocolError
         With every problem of the file.
     """
-    report = check(source)
+    report = check(source, further)
     if report.protocol is None:
         raise ProtocolError(report.problems)
     return report.protocol
 
 
-def check(source: str | os.PathLike) -> Report:
-    """Read and check a protocol as `load` does, and report instead of raising."""
+def find(source: str | os.PathLike) -> Path:
+    """Return the path of the file that `load` would read."""
     file = os.fspath(source)
-    path = shipped().get(file, Path(file))
+    return shipped().get(file, Path(file))
+
+
+def check(source: str | os.PathLike, further: Further | None = None) -> Report:
+    """Read and check a protocol as `load` does, and report instead of raising.
+
+    Parameters
+    ----------
+    source : str or path-like
+        As in `load`.
+    further : function, optional
+        What else can be wrong with a valid protocol, such as `bciigl.brain.check.brain_findings`:
+        from the protocol and its file's folder to findings.
+    """
+    file = os.fspath(source)
+    path = find(source)
     content = _read(path)
     if isinstance(content, BciiglError):
         return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
@@ -108,6 +127,8 @@ def check(source: str | os.PathLike) -> Report:
     protocol, findings = validate(document.data)
     if protocol is not None:
         findings += _missing_files(protocol, path.parent)
+        if further and not findings and not document.complaints:
+            findings += further(protocol, path.parent)
     complaints = [*document.complaints, *(_located(document, each) for each in findings)]
     if complaints:
         complaints.sort(key=lambda each: each.position or (0, 0))

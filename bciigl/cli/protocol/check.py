@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bciigl.cli.loading import brain_findings
 from bciigl.cli.output import echo_json, json_option
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
     """
     from bciigl.protocol import check as check_file
 
-    reports = [check_file(file) for file in files]
+    reports = [check_file(file, brain_findings) for file in files]
     valid = all(report.protocol is not None for report in reports)
     if as_json:
         echo_json({"valid": valid, "files": [_as_dict(report) for report in reports]})

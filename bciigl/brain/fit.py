@@ -1,0 +1,145 @@
+"""A subject from one's own recording: template, mask and noise by fmrisim."""
+
+import os
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.progress import Report, silent
+from bciigl.base.seeds import Seed
+from bciigl.brain import stock
+from bciigl.brain.images import Image, read_image
+from bciigl.brain.subject import NoiseParameters, Subject
+
+FEWEST_FRAMES = 20
+"""Frames below which autocorrelation cannot be estimated."""
+
+FEWEST_BRAIN_VOXELS = 100
+"""Voxels that fmrisim samples the autocorrelation of."""
+
+
+class FitError(BciiglError):
+    """A recording from which no subject can be fitted."""
+
+
+def fit_subject(
+    bold: str | os.PathLike,
+    *,
+    name: str,
+    mask: str | os.PathLike | None = None,
+    tr: float | None = None,
+    seed: int = 0,
+    report: Report = silent,
+) -> tuple[Subject, dict]:
+    """Return a subject whose noise is that of a recording, and notes on where it comes from.
+
+    Mask and template are `fmrisim.mask_brain`'s, the noise parameters `fmrisim.calc_noise`'s: AR(1)
+    and MA(1), SFNR, SNR and smoothness. It does not estimate drift, physiological and task noise;
+    their weights are 0 and can be set in subject.json.
+
+    Parameters
+    ----------
+    bold : path-like
+        A 4-D NIfTI file that has not been skull-stripped: the background tells the SNR.
+    name : str
+        What to call the subject.
+    mask : path-like, optional
+        A NIfTI brain mask on the same grid, instead of fmrisim's.
+    tr : float, optional
+        Seconds per volume, where the file does not say.
+    seed : int
+        fmrisim samples voxels and volumes; the same seed gives the same subject.
+    report : function
+        Told what begins.
+
+    Raises
+    ------
+    FitError, ImageError
+        If the files cannot be used.
+    """
+    report("reading the recording")
+    image = _read_recording(bold, tr)
+    report("finding the brain")
+    try:
+        found, template = stock.brain_mask(image.data)
+        brain = found if mask is None else _read_mask(mask, image)
+    except BciiglError as error:
+        raise FitError(f"{bold}: {error}") from error
+    if brain.sum() < FEWEST_BRAIN_VOXELS:
+        raise FitError(
+            f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
+            f"({FEWEST_BRAIN_VOXELS}); check the recording, or give another mask"
+        )
+    report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
+    voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)
+    estimated = stock.estimate_noise(
+        image.data, brain, template, voxel_size, Seed(seed).rng("subject fit")
+    )
+    subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))
+    about = {
+        "source": os.path.basename(bold),
+        "frames": image.data.shape[3],
+        "tr": image.tr,
+        "seed": seed,
+        "mask": "fmrisim.mask_brain" if mask is None else os.path.basename(mask),
+    }
+    return subject, about
+
+
+def _read_recording(path: str | os.PathLike, tr: float | None) -> Image:
+    image = read_image(path)
+    image = image._replace(tr=tr if tr is not None else image.tr)
+    shape = " x ".join(map(str, image.data.shape))
+    if image.data.ndim != 4:
+        raise FitError(f"{path}: should be a 4-D recording (x, y, z, time), got {shape}")
+    if image.data.shape[3] < FEWEST_FRAMES:
+        raise FitError(
+            f"{path}: should have at least {FEWEST_FRAMES} volumes, got {image.data.shape[3]}"
+        )
+    if min(image.data.shape[:3]) < 4:
+        raise FitError(f"{path}: should have at least 4 voxels along each axis, got {shape}")
+    broken = ~np.isfinite(image.data)
+    if broken.any():
+        raise FitError(
+            f"{path}: {broken.sum()} values are NaN or infinite, the first at "
+            f"{np.argwhere(broken)[0].tolist()}; replace them, by 0 where there is no signal"
+        )
+    if image.tr is None:
+        raise FitError(f"{path}: the header has no repetition time; give it with --tr SECONDS")
+    if not 0.05 <= image.tr <= 30:
+        raise FitError(
+            f"{path}: the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
+        )
+    if image.data.max() <= 0 or not (image.data.std(axis=3) > 0).any():
+        raise FitError(f"{path}: holds no signal that changes in time")
+    return image
+
+
+def _read_mask(path: str | os.PathLike, recording: Image) -> np.ndarray:
+    image = read_image(path)
+    if image.data.shape != recording.data.shape[:3]:
+        raise FitError(
+            f"{path}: the mask has the shape {image.data.shape}, "
+            f"the recording {recording.data.shape[:3]}"
+        )
+    if not np.allclose(image.affine, recording.affine, atol=0.01):
+        raise FitError(f"{path}: mask and recording have different affines")
+    return np.nan_to_num(image.data) > 0
+
+
+def _parameters(bold: str | os.PathLike, estimated: dict) -> NoiseParameters:
+    """Return fmrisim's estimates, checked."""
+    values = {name: estimated[name] for name in NoiseParameters.model_fields}
+    plain = {
+        name: tuple(map(float, value)) if isinstance(value, list) else float(value)
+        for name, value in values.items()
+    }
+    try:
+        return NoiseParameters(**plain)
+    except ValueError as error:
+        raise FitError(f"{bold}: its noise is not that of a brain: {_first(error)}") from error
+
+
+def _first(error: ValueError) -> str:
+    first = error.errors(include_url=False)[0]
+    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))

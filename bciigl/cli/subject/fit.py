@@ -1,0 +1,38 @@
+"""`bciigl subject fit`."""
+
+import os
+
+import click
+
+from bciigl.cli.output import echo_json, json_option
+from bciigl.cli.progress import steps
+from bciigl.cli.subject.show import as_document, in_words
+
+
+@click.command()
+@click.argument("bold", metavar="BOLD.nii.gz", type=click.Path())
+@click.option("--out", metavar="FOLDER", required=True, type=click.Path(), help="Where to write.")
+@click.option("--mask", metavar="FILE", type=click.Path(), help="Use this brain mask (NIfTI).")
+@click.option("--tr", type=float, help="Seconds per volume, where the file does not say.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@json_option
+def fit(bold: str, out: str, mask: str | None, tr: float | None, seed: int, as_json: bool) -> None:
+    """Fit a subject to a recording: its template, brain mask and noise.
+
+    BOLD.nii.gz is a 4-D NIfTI file, not skull-stripped. Writes template.nii.gz, mask.nii.gz and
+    subject.json into FOLDER, which a protocol can then name in brain.subject. Takes a second or two
+    per volume.
+    """
+    from bciigl.base.files import refuse_existing
+    from bciigl.brain.fit import fit_subject
+
+    refuse_existing(out)  # before minutes are spent
+    with steps() as report:
+        name = os.path.basename(os.path.abspath(out))
+        subject, about = fit_subject(bold, name=name, mask=mask, tr=tr, seed=seed, report=report)
+        subject.save(out, **about)
+    if as_json:
+        echo_json({"folder": out, **as_document(subject)})
+    else:
+        click.echo(f"wrote {out}; use it in a protocol with brain.subject: {out}")
+        click.echo(in_words(subject))

@@ -1,0 +1,128 @@
+"""Figures of the simulated brain. Each function returns a matplotlib figure and shows nothing."""
+
+import os
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from bciigl.brain import Brain
+from bciigl.brain.response import event_response, peak_time, response_length
+from bciigl.protocol.schedule import event_spacing
+
+DPI = 150
+# Told apart by readers who see colours differently, and in grey.
+REGION_COLOR = RESPONSE_COLOR = "#e8590c"
+NOISE_COLOR = "#dee2e6"
+EVENT_COLOR = "#a5d8ff"
+
+
+def region_figure(brain: Brain) -> Figure:
+    """Return the region on the subject's template: three slices through its middle.
+
+    Left is left, as in neurological convention, and the edges are labelled.
+
+    Parameters
+    ----------
+    brain : Brain
+        Whose subject and region.
+    """
+    figure = Figure(figsize=(7.2, 3.0), layout="constrained", dpi=DPI, facecolor="black")
+    template, inside, affine = _facing_right_front_up(brain)
+    middle = np.argwhere(inside).mean(axis=0).astype(int)
+    position = affine[:3, :3] @ middle + affine[:3, 3]
+    size = np.linalg.norm(affine[:3, :3], axis=0)
+    views = [("sagittal, x", 0, "PAIS"), ("coronal, y", 1, "LRIS"), ("axial, z", 2, "LRPA")]
+    extent = size * template.shape
+    widths = [extent[1], extent[0], extent[0]]
+    axes = figure.subplots(1, 3, gridspec_kw={"width_ratios": widths})
+    for axis, (name, normal, edges) in zip(axes, views, strict=True):
+        across, up = (each for each in range(3) if each != normal)
+        picture = np.take(template, middle[normal], axis=normal).T
+        region = np.take(inside, middle[normal], axis=normal).T
+        axis.imshow(picture, cmap="gray", origin="lower", aspect=size[up] / size[across])
+        axis.imshow(
+            np.ma.masked_equal(region, 0),
+            cmap=ListedColormap([REGION_COLOR]),
+            origin="lower",
+            aspect=size[up] / size[across],
+        )
+        axis.set_title(f"{name} = {position[normal]:.0f} mm", color="white", fontsize=8)
+        axis.axis("off")
+        places = [(0.03, 0.5), (0.97, 0.5), (0.5, 0.04), (0.5, 0.96)]
+        for letter, place in zip(edges, places, strict=True):
+            axis.annotate(
+                letter, place, xycoords="axes fraction", color="white", fontsize=8,
+                ha="center", va="center",
+            )  # fmt: skip
+    return figure
+
+
+def response_figure(brain: Brain) -> Figure:
+    """Return the response to a lone event, with the frames that sample it and the noise around it.
+
+    Parameters
+    ----------
+    brain : Brain
+        Its protocol says how long an event lasts, and how strong signal and noise are.
+    """
+    timing, settings = brain.protocol.timing, brain.protocol.brain
+    duration, delay = timing.event, settings.hrf_delay
+    end = response_length(duration, delay)
+    seconds = np.linspace(0, end, 600)
+    frames = np.arange(0.5 * timing.tr, end, timing.tr)
+    peak = peak_time(duration, delay)
+
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained", dpi=DPI)
+    axis = figure.subplots()
+    axis.axvspan(0, duration, color=EVENT_COLOR, lw=0, label="event", zorder=1.5)
+    axis.axhspan(
+        -settings.noise, settings.noise, color=NOISE_COLOR, lw=0, label="noise as recorded, ±1 SD"
+    )
+    axis.axhline(0, color="black", lw=0.5)
+
+    def height(when: np.ndarray) -> np.ndarray:
+        return settings.cnr * event_response(when, duration, delay)
+
+    axis.plot(seconds, height(seconds), color=RESPONSE_COLOR, label="response to a lone event")
+    axis.plot(frames, height(frames), "o", ms=4, color=RESPONSE_COLOR, label="frames")
+    axis.annotate(
+        f"peak at {peak:.1f} s",
+        (peak, settings.cnr),
+        textcoords="offset points",
+        xytext=(0, 4),
+        ha="center",
+    )
+    next_event = event_spacing(timing)
+    axis.axvline(next_event, color="black", lw=0.8, ls=":", label="next event begins")
+    axis.set(
+        xlabel="seconds after the event's onset",
+        ylabel="signal where the pattern is 1\n(SDs of the full-strength noise)",
+        title=f"{brain.protocol.name}: {duration:g} s events, a frame every {timing.tr:g} s",
+        xlim=(0, max(end, next_event + 1)),
+        ylim=(None, 1.15 * max(settings.cnr, settings.noise)),
+    )
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(loc="upper right", facecolor="white", edgecolor="none", framealpha=0.9)
+    return figure
+
+
+def _facing_right_front_up(brain: Brain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return template, region (both (x, y, z)) and affine with axes turned as near as they come.
+
+    The first axis then grows towards the right, the second to the front, the third upwards.
+    """
+    from nibabel import Nifti1Image, as_closest_canonical
+
+    inside = np.zeros(brain.subject.shape, np.uint8)
+    inside[brain.region.index] = 1
+    template, region = (
+        as_closest_canonical(Nifti1Image(data, brain.subject.affine))
+        for data in (brain.subject.template, inside)
+    )
+    return template.get_fdata(), np.asarray(region.dataobj), template.affine
+
+
+def save(figure: Figure, path: str | os.PathLike) -> None:
+    """Write a figure as the path's ending says; the same figure gives the same bytes."""
+    figure.savefig(path, facecolor=figure.get_facecolor(), metadata={"Software": None})
