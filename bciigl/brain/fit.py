@@ -3,19 +3,21 @@
 import os
 
 import numpy as np
+from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import stock
 from bciigl.brain.images import Image, read_image
-from bciigl.brain.subject import NoiseParameters, Subject
+from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
 
 FEWEST_FRAMES = 20
 """Frames below which autocorrelation cannot be estimated."""
 
-FEWEST_BRAIN_VOXELS = 100
-"""Voxels that fmrisim samples the autocorrelation of."""
+
+AIR_DISTANCE = 5
+"""Voxels from the brain at which fmrisim begins to count what it sees as background."""
 
 
 class FitError(BciiglError):
@@ -60,15 +62,19 @@ def fit_subject(
     report("reading the recording")
     image = _read_recording(bold, tr)
     report("finding the brain")
-    try:
-        found, template = stock.brain_mask(image.data)
-        brain = found if mask is None else _read_mask(mask, image)
-    except BciiglError as error:
-        raise FitError(f"{bold}: {error}") from error
+    found, template = stock.brain_mask(image.data)
+    brain = found if mask is None else _read_mask(mask, image)
     if brain.sum() < FEWEST_BRAIN_VOXELS:
         raise FitError(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
             f"({FEWEST_BRAIN_VOXELS}); check the recording, or give another mask"
+        )
+    air = image.data.mean(axis=3)[~ndimage.binary_dilation(brain, iterations=AIR_DISTANCE)]
+    if not air.size or air.std() == 0:
+        raise FitError(
+            f"{bold}: {'shows no' if not air.size else 'is empty in the'} air around the head, "
+            f"{AIR_DISTANCE} voxels from the brain, which tells the scanner's noise; give a "
+            "recording that has not been cropped or skull-stripped, or a brain mask (--mask)"
         )
     report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
     voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)

@@ -1,5 +1,6 @@
 """Reading and writing NIfTI images, with errors that say what is wrong with the file."""
 
+import gzip
 import os
 import warnings
 import zlib
@@ -49,6 +50,8 @@ def read_image(path: str | os.PathLike) -> Image:
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     try:
+        if path.suffix == ".gz":
+            _read_to_its_checksum(path)
         image = nibabel.load(path)
         if not isinstance(image, nibabel.Nifti1Pair):
             raise ImageError(f"{path}: should be a NIfTI image, got {type(image).__name__}")
@@ -90,6 +93,13 @@ def write_image(
     if tr is not None:
         image.header.set_zooms((*image.header.get_zooms()[:3], tr))
     nibabel.save(image, path)
+
+
+def _read_to_its_checksum(path: Path) -> None:
+    """Raise an error if a gzip file is not whole; nibabel stops before the checksum."""
+    with gzip.open(path) as file:
+        while file.read(1 << 24):
+            pass
 
 
 def _repetition_time(header: object) -> float | None:

@@ -20,7 +20,7 @@ from bciigl.base.seeds import Seed
 from bciigl.brain import stock
 from bciigl.brain.arma import arma_filter
 from bciigl.brain.courses import RunPlan, brain_courses, drift, zscore
-from bciigl.brain.field import Field, RegionField
+from bciigl.brain.field import RegionField, field_of
 from bciigl.brain.region import Region
 from bciigl.brain.subject import Subject
 from bciigl.brain.whole_brain import whole_brain_noise
@@ -54,7 +54,7 @@ class ExactNoise:
     def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
         self._subject, self._sources = subject, sources
         self._parameters = subject.noise.only(sources)
-        self._brain_field = Field(subject)
+        self._brain_field = field_of(subject)
         self._field = RegionField(self._brain_field, region)
         self._voxels = len(region)
 

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 
-from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import global_numpy_seeded
 from bciigl.brain.subject import SYSTEM_SHARE, NoiseParameters, Subject
 from bciigl.protocol.model import NoiseSources
@@ -72,10 +71,10 @@ def brain_mask(volumes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     try:
         mask, template = fmrisim.mask_brain(volumes, mask_self=True)
-    except IndexError as error:  # it found fewer than two peaks in the histogram
-        raise BciiglError(
-            "brain and background cannot be told apart by brightness; give a brain mask"
-        ) from error
+    except IndexError:
+        # It looks for two clear peaks in the histogram, which small images may not have; 0.2 of the
+        # maximum is what its documentation advises.
+        mask, template = fmrisim.mask_brain(volumes, mask_threshold=0.2, mask_self=True)
     return mask > 0, template
 
 

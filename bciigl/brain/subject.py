@@ -26,6 +26,9 @@ BRAIN_SOURCES = {
 }
 """Sources that fmrisim mixes into the brain's fluctuation, and their weights in the mixture."""
 
+FEWEST_BRAIN_VOXELS = 100
+"""Voxels that fmrisim samples to estimate autocorrelation; anything smaller is no brain."""
+
 SYSTEM_SHARE = 0.5
 """Share of the SFNR's and the SNR's variance that fmrisim gives to the scanner by default."""
 
@@ -232,8 +235,11 @@ def _from_folder(folder: Path) -> Subject:
     if not np.isfinite(template.data).all() or template.data.min() < 0 or template.data.max() > 1.1:
         raise SubjectError(f"{folder}/template.nii.gz: values should be between 0 and 1")
     brain = mask.data > 0
-    if not brain.any() or not template.data[brain].any():
-        raise SubjectError(f"{folder}/mask.nii.gz: holds no voxel with signal")
+    if brain.sum() < FEWEST_BRAIN_VOXELS or not template.data[brain].any():
+        raise SubjectError(
+            f"{folder}/mask.nii.gz: should hold at least {FEWEST_BRAIN_VOXELS} voxels with signal, "
+            f"got {brain.sum()}"
+        )
     return Subject(name, template.data, brain, template.affine, noise)
 
 

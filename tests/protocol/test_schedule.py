@@ -22,6 +22,20 @@ def test_trial_is_as_long_as_its_events():
     assert s.trial_seconds(protocol(task={"events": ["imagination", "judgment"]})) == 18
 
 
+def test_events_of_a_shared_recording_follow_each_other():
+    assert s.event_offsets(protocol()) == {"imagination": 0, "perception": 9, "judgment": 18}
+    two = protocol(task={"events": ["imagination", "judgment"]})
+    assert s.event_offsets(two) == {"imagination": 0, "judgment": 9}
+
+
+def test_separate_recordings_have_one_event_a_trial():
+    separate = protocol(recording="separate")
+    assert s.event_offsets(separate) == {"imagination": 0, "perception": 2, "judgment": 2}
+    assert s.trial_seconds(separate) == 9
+    # three recordings, each with its rest before each of 15 runs
+    assert s.session_hours(separate, 666) == pytest.approx(3 * (666 * 9 + 15 * 12) / 3600)
+
+
 def test_agent_decides_as_late_as_the_screen_allows():
     assert s.decision_time(Timing()) == 9
     assert s.decision_time(Timing(latency=0.5)) == 8.5

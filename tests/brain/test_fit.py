@@ -1,0 +1,232 @@
+"""Subjects fitted to recordings."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from brain_measures import assert_agreement
+from heads import head
+
+from bciigl.base.seeds import Seed
+from bciigl.brain import load_subject
+from bciigl.brain.courses import RunPlan
+from bciigl.brain.images import read_image, write_image
+from bciigl.brain.noise import StockNoise
+from bciigl.brain.region import Region
+from bciigl.protocol.model import NoiseSources
+
+SUBJECT = head(
+    shape=(24, 26, 22), radius=0.5, physiological_sigma=0.0, task_sigma=0.0, drift_sigma=0.0
+)
+
+
+def recording(frames=30) -> np.ndarray:
+    """Return a tiny recording made by fmrisim, (x, y, z, frames)."""
+    region = Region(np.argwhere(SUBJECT.mask)[:8], SUBJECT.affine)
+    plan = RunPlan(2.0, np.zeros(frames, bool))
+    volumes = StockNoise(SUBJECT, region, NoiseSources()).volumes(plan, Seed(0))
+    return np.stack([SUBJECT.base + volume for volume in volumes], axis=-1).astype("f4")
+
+
+VOLUMES = recording()
+
+
+@pytest.fixture
+def bold(tmp_path):
+    """Write a recording, changed by a function and with other header fields."""
+
+    def write(change=lambda data: data, name="bold.nii.gz", tr=2.0, unit="sec") -> Path:
+        image = nibabel.Nifti1Image(change(VOLUMES.copy()), SUBJECT.affine)
+        if image.ndim == 4:
+            image.header.set_zooms((*image.header.get_zooms()[:3], tr))
+        image.header.set_xyzt_units("mm", unit)
+        nibabel.save(image, tmp_path / name)
+        return tmp_path / name
+
+    return write
+
+
+def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
+    result = bciigl("subject", "fit", bold(), "--out", tmp_path / "me")
+    assert result.exit_code == 0, result.output
+    assert "estimating the noise of" in result.stderr
+    assert result.stdout.startswith(f"wrote {tmp_path / 'me'}")
+    found = load_subject("me", tmp_path)
+    assert sorted(path.name for path in (tmp_path / "me").iterdir()) == [
+        "mask.nii.gz",
+        "subject.json",
+        "template.nii.gz",
+    ]
+    # what went in comes out, as far as fmrisim reproduces it: its mask is that of the head but for
+    # a few voxels at the edge, and a total variance of 1.5 times the SFNR's lowers the SFNR
+    assert (found.mask != SUBJECT.mask).mean() < 0.01
+    np.testing.assert_allclose(found.affine, SUBJECT.affine)
+    assert found.noise.sfnr == pytest.approx(SUBJECT.noise.sfnr / 1.5**0.5, rel=0.1)
+    assert found.noise.max_activity == pytest.approx(VOLUMES.mean(axis=3).max())
+    about = json.loads((tmp_path / "me/subject.json").read_text())["about"]
+    assert about == {
+        "source": "bold.nii.gz",
+        "frames": 30,
+        "tr": 2.0,
+        "seed": 0,
+        "mask": "fmrisim.mask_brain",
+    }
+
+
+def test_same_seed_gives_the_same_subject(bciigl, bold, tmp_path):
+    path = bold()
+    for name, seed in [("a", 1), ("b", 1), ("c", 2)]:
+        np.random.rand(3)  # noqa: NPY002
+        bciigl("subject", "fit", path, "--out", tmp_path / name, "--seed", seed)
+    one, same, other = (load_subject(name, tmp_path).noise for name in "abc")
+    assert one == same
+    assert one != other
+
+
+def test_json_is_one_document(bciigl, bold, tmp_path):
+    result = bciigl("subject", "fit", bold(), "--out", tmp_path / "me", "--json")
+    document = json.loads(result.stdout)
+    assert document["folder"] == str(tmp_path / "me")
+    assert document["noise"] == json.loads((tmp_path / "me/subject.json").read_text())["noise"]
+
+
+def test_protocol_can_name_a_fitted_subject(bciigl, bold, write, tmp_path):
+    bciigl("subject", "fit", bold(), "--out", tmp_path / "me")
+    content = "name: x\ntask: {options: [1, 2, 3]}\nbrain:\n  subject: me\n  region:\n    size: 3\n"
+    good = write(content + "    center: [12, 13, 11]\n")
+    assert bciigl("protocol", "check", good).exit_code == 0
+    bad = write(content + "    center: [2, 13, 11]\n", "bad.yaml")
+    result = bciigl("protocol", "check", bad)
+    assert result.exit_code == 2
+    assert f"{bad}:7:5: brain.region.center: 27 of 27 voxels lie outside" in result.stderr
+
+
+def test_mask_can_be_given(bciigl, bold, tmp_path):
+    mask = SUBJECT.mask & (np.arange(22) > 11)
+    write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), SUBJECT.affine)
+    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
+    assert bciigl("subject", "fit", bold(), *args).exit_code == 0
+    np.testing.assert_array_equal(load_subject("me", tmp_path).mask, mask)
+
+
+@pytest.mark.parametrize(
+    ("tr", "unit", "seconds"), [(2000.0, "msec", 2.0), (1.4, "sec", 1.4), (2.0, "unknown", 2.0)]
+)
+def test_repetition_time_is_read_in_its_unit(bold, tr, unit, seconds):
+    assert read_image(bold(tr=tr, unit=unit)).tr == seconds
+
+
+def test_missing_repetition_time_can_be_given(bciigl, bold, tmp_path):
+    path = bold(tr=0.0)
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert result.exit_code == 2
+    assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
+    assert bciigl("subject", "fit", path, "--out", tmp_path / "me", "--tr", 2).exit_code == 0
+
+
+def with_nan(data):
+    data[3, 4, 5, 6] = np.nan
+    return data
+
+
+BAD = {
+    "should be a 4-D recording (x, y, z, time), got 24 x 26 x 22": lambda data: data[..., 0],
+    "should have at least 20 volumes, got 5": lambda data: data[..., :5],
+    "at least 4 voxels along each axis, got 24 x 26 x 1 x 30": lambda data: data[:, :, :1],
+    "1 values are NaN or infinite, the first at [3, 4, 5, 6]": with_nan,
+    "no signal that changes in time": lambda data: np.repeat(data[..., :1], 30, axis=3),
+    "holds no signal": lambda data: 0 * data,
+    "complex": lambda data: data.astype("c8"),
+    "shows no air around the head": lambda data: 0 * data + 100 + np.arange(30, dtype="f4"),
+    "is empty in the air around the head": lambda data: data * SUBJECT.mask[..., None],
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_recording_that_cannot_be_used_is_refused(message, bciigl, bold, tmp_path):
+    path = bold(BAD[message])
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert str(path) in result.stderr
+    assert not (tmp_path / "me").exists()
+
+
+def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
+    whole = bold().read_bytes()
+    cases = {
+        "truncated or damaged": whole[: len(whole) // 2],
+        "is truncated": whole[:-4],
+        "damaged": whole[:5000] + b"\0" * 5000 + whole[10_000:],
+        "Not a gzipped file": b"hello",
+        "as a NIfTI image": gzip.compress(b"hello" * 1000),
+        "NIfTI": b"",
+    }
+    for message, content in cases.items():
+        path = tmp_path / "broken.nii.gz"
+        path.write_bytes(content)
+        result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+        assert result.exit_code == 2, message
+        assert message in result.stderr
+        assert "Traceback" not in result.output
+    result = bciigl("subject", "fit", tmp_path / "none.nii", "--out", tmp_path / "me")
+    assert (result.exit_code, "no such file" in result.stderr) == (2, True)
+    result = bciigl("subject", "fit", tmp_path, "--out", tmp_path / "me")
+    assert (result.exit_code, "is a folder" in result.stderr) == (2, True)
+
+
+def test_other_kind_of_image_is_refused(bciigl, tmp_path):
+    path = tmp_path / "image.mgz"
+    nibabel.save(nibabel.MGHImage(VOLUMES, SUBJECT.affine), path)
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert (result.exit_code, "should be a NIfTI image" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("message", "mask"),
+    [
+        ("the brain mask has 0 voxels, too few", 0 * SUBJECT.mask),
+        ("the mask has the shape (23, 26, 22)", SUBJECT.mask[1:]),
+    ],
+)
+def test_mask_that_does_not_fit_is_refused(message, mask, bciigl, bold, tmp_path):
+    write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), SUBJECT.affine)
+    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
+    result = bciigl("subject", "fit", bold(), *args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_mask_of_another_place_is_refused(bciigl, bold, tmp_path):
+    write_image(tmp_path / "mask.nii.gz", SUBJECT.mask.astype("u1"), np.eye(4))
+    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
+    assert "different affines" in bciigl("subject", "fit", bold(), *args).stderr
+
+
+def test_existing_folder_is_refused_before_any_work(bciigl, tmp_path):
+    (tmp_path / "me").mkdir()
+    (tmp_path / "me/diary.txt").write_text("dear")
+    result = bciigl("subject", "fit", "none.nii", "--out", tmp_path / "me")
+    assert result.exit_code == 2
+    assert "exists already" in result.stderr
+    assert os.listdir(tmp_path / "me") == ["diary.txt"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs real recordings")
+def test_real_recording_becomes_a_subject_that_measures_as_fmrisim_s(bciigl, tmp_path):
+    (path,) = Path(os.environ["BCIIGL_TEST_DATA"], "bold").glob("*bold.nii.gz")
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert result.exit_code == 0, result.output
+    subject = load_subject("me", tmp_path)
+    # a head of usual size: 1.2 to 2.2 litres in voxels of 29.7 mm^3
+    assert 1.2e6 < subject.mask.sum() * np.prod(subject.voxel_size) < 2.2e6
+    # fmrisim's own figures for the whole run are 44.3, 84.6, 5.62; these are its first 40 volumes
+    assert subject.noise.snr == pytest.approx(44.3, rel=0.1)
+    assert subject.noise.sfnr == pytest.approx(84.6, rel=0.1)
+    assert subject.noise.fwhm == pytest.approx(5.62, rel=0.05)
+    assert_agreement(subject, 40)

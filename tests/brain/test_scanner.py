@@ -1,0 +1,227 @@
+"""The scanner's physics and causality."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bciigl.base.errors import BciiglError
+from bciigl.brain import Brain, Event, Truth
+from bciigl.brain.response import event_response, peak_time
+from bciigl.brain.scanner import ScannerError
+from bciigl.protocol import Protocol
+
+
+def brain(**sections) -> Brain:
+    task = {"options": [7, 8, 9], "trials_per_run": 4, **sections.pop("task", {})}
+    return Brain(Protocol.model_validate({"name": "x", "task": task, **sections}))
+
+
+QUIET = brain(brain={"noise": 0.0})
+NOISY = brain(brain={"noise": 1.0})
+BASE = QUIET.subject.base[QUIET.region.index]
+SD = QUIET.subject.noise_sd
+
+
+def signal(*events: Event, of: Brain = QUIET) -> np.ndarray:
+    """Return what events add to a run without noise, (frames, voxels)."""
+    return of.scan().play(events) - BASE
+
+
+def test_isolated_event_peaks_when_and_as_high_as_stated():
+    fine = brain(brain={"noise": 0.0, "cnr": 0.7}, timing={"tr": 0.1})
+    response = signal(Event("perception", 3.0, 8), of=fine)
+    times = (np.arange(len(response)) + 0.5) * 0.1
+    pattern = fine.patterns["perception", 8]
+    # a frame every 0.1 s misses the peak by at most 0.05 s, where the response is 0.9999
+    np.testing.assert_allclose(response.max(axis=0), 0.7 * SD * pattern, rtol=2e-4)
+    peak = times[response.argmax(axis=0)]
+    np.testing.assert_allclose(peak, 3.0 + peak_time(2.0), atol=0.1)
+
+
+def test_noise_sd_is_that_of_the_recorded_noise():
+    noise = np.concatenate([NOISY.scan(run=run).play([]) - BASE for run in range(4)])
+    # 160 frames, autocorrelated: 10 % standard error of one voxel's SD, less of their mean
+    runs = np.split(noise, 4)
+    found = np.mean([run.std(axis=0) for run in runs])
+    assert found == pytest.approx(SD, rel=0.05)
+
+
+def test_frames_are_sampled_in_the_middle():
+    timing = QUIET.protocol.timing
+    onset = 4.4
+    frames = signal(Event("judgment", onset, True))
+    times = (np.arange(len(frames)) + 0.5) * timing.tr
+    expected = np.outer(
+        event_response(times - onset, timing.event), 0.5 * SD * QUIET.patterns["judgment", True]
+    )
+    np.testing.assert_allclose(frames, expected, atol=1e-9)
+
+
+def test_hrf_delay_shifts_the_response():
+    late = brain(brain={"noise": 0.0, "hrf_delay": 1.5})
+    event = Event("judgment", 3.0, False)
+    # the seed and so the patterns are the same; 1.5 s are one frame
+    np.testing.assert_allclose(signal(event, of=late)[1:], signal(event)[:-1], atol=1e-9)
+
+
+def test_responses_add_up():
+    one, other = Event("imagination", 3.0, 7), Event("perception", 7.7, 9)
+    np.testing.assert_allclose(signal(one, other), signal(one) + signal(other), atol=1e-9)
+    np.testing.assert_allclose(signal(one, one), 2 * signal(one), atol=1e-9)
+
+
+def test_without_noise_the_patterns_are_recovered_exactly():
+    truth = Truth((7, 8, 9, 7), (7, 7, 9, 8))
+    events = truth.events(QUIET.protocol)
+    frames = signal(*events)
+    times = (np.arange(len(frames)) + 0.5) * QUIET.protocol.timing.tr
+    design = np.array([event_response(times - event.onset, 2.0) for event in events]).T
+    found = np.linalg.lstsq(design, frames, rcond=None)[0] / (0.5 * SD)
+    expected = [QUIET.patterns[event.kind, event.content] for event in events]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_noise_weight_scales_the_noise_and_nothing_else():
+    events = Truth((7, 8, 9, 7), (7, 7, 9, 8)).events(QUIET.protocol)
+    clean = QUIET.scan().play(events)
+    motion = {"spikes_per_minute": 10.0}
+    full = brain(brain={"noise": 1.0, "motion": motion}).scan().play(events) - clean
+    half = brain(brain={"noise": 0.5, "motion": motion}).scan().play(events) - clean
+    np.testing.assert_allclose(half, full / 2, atol=1e-9)
+    assert half.std() == pytest.approx(full.std() / 2)
+
+
+def test_judgment_does_not_depend_on_the_option():
+    for match in (True, False):
+        event = Event("judgment", 3.0, match)
+        expected = 0.5 * SD * QUIET.patterns["judgment", match]
+        np.testing.assert_allclose(QUIET.amplitude(event), expected)
+    # a run of matches on one option differs from that on another before judgment only
+    alone = [
+        signal(*(e for e in Truth((o,), (o,)).events(QUIET.protocol) if e.kind == "judgment"))
+        for o in (7, 8, 9)
+    ]
+    np.testing.assert_array_equal(alone[0], alone[1])
+    np.testing.assert_array_equal(alone[0], alone[2])
+
+
+def test_nothing_before_an_event_changes():
+    without = NOISY.scan().play([])
+    for onset in (0.0, 20.0, 20.25, 33.9):
+        with_event = NOISY.scan().play([Event("perception", onset, 7)])
+        times = (np.arange(len(without)) + 0.5) * 1.5
+        np.testing.assert_array_equal(with_event[times <= onset], without[times <= onset])
+        assert (with_event[times > onset + 1] != without[times > onset + 1]).all(axis=1)[:10].all()
+
+
+EVENTS = st.lists(
+    st.builds(
+        lambda onset, which: Event(which[0], onset, which[1]),
+        st.floats(0, 119.9),
+        st.sampled_from(list(QUIET.patterns)),
+    ),
+    max_size=12,
+)
+
+
+@given(EVENTS, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_run_event_by_event_is_the_run_of_all_events_at_once(events, random):
+    expected = NOISY.scan(trials=4).play(events)
+    scanner = NOISY.scan(trials=4)
+    taken = []
+    for event in sorted(events, key=lambda each: each.onset):
+        # frames are taken one by one or many at once, none of them sampled after the event
+        latest = scanner.tr * (math.floor(event.onset / scanner.tr - 0.5) + 1)
+        if random.random() < 0.5:
+            taken.extend(scanner.until(latest))
+        else:
+            while scanner.time + scanner.tr <= latest + 1e-9:
+                taken.append(next(scanner))
+        scanner.announce(event)
+    taken.extend(scanner)
+    np.testing.assert_array_equal(np.array(taken), expected)
+
+
+@given(EVENTS, st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_order_of_announcements_does_not_matter(events, random):
+    expected = NOISY.scan().play(events)
+    random.shuffle(events)
+    np.testing.assert_array_equal(NOISY.scan().play(events), expected)
+
+
+def test_frames_come_when_they_are_complete():
+    scanner = QUIET.scan()
+    assert scanner.until(1.49).shape == (0, 64)
+    assert scanner.until(1.5).shape == (1, 64)
+    assert scanner.until(1.5).shape == (0, 64)
+    assert scanner.time == 1.5
+    assert scanner.until(15.0).shape == (9, 64)
+    assert len(scanner.until(1e6)) == scanner.frames - 10
+    assert scanner.frames == 80  # 12 s of rest and 4 trials of 27 s
+    with pytest.raises(StopIteration):
+        next(scanner)
+
+
+def test_frames_given_out_are_copies():
+    scanner = QUIET.scan()
+    first = next(scanner)
+    first[:] = 0
+    np.testing.assert_array_equal(next(scanner), BASE)
+
+
+def test_past_cannot_be_changed():
+    scanner = QUIET.scan()
+    scanner.until(6.0)  # the last of four frames was sampled at 5.25 s
+    scanner.announce(Event("perception", 5.25, 7))
+    with pytest.raises(ScannerError, match=r"comes too late: the frame sampled at 5.25 s"):
+        scanner.announce(Event("perception", 5.2, 7))
+
+
+@pytest.mark.parametrize("onset", [-1.0, 120.0, float("nan"), float("inf")])
+def test_event_outside_the_run_is_refused(onset):
+    with pytest.raises(ScannerError, match="not within the run of 120 s"):
+        QUIET.scan().announce(Event("perception", onset, 7))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("perception", 6, r"perception of 6 is not in the protocol \(7, 8, 9\)"),
+        ("judgment", "match", r"\(True, False\)"),
+        ("imagination", [7], r"\(7, 8, 9\)"),
+        ("dream", 7, "no such kind of event"),
+    ],
+)
+def test_event_that_is_not_in_the_protocol_is_refused(kind, content, message):
+    with pytest.raises(BciiglError, match=message):
+        QUIET.scan().announce(Event(kind, 1.0, content))
+
+
+def test_scanner_keeps_no_labels():
+    scanner = NOISY.scan()
+    scanner.announce(Event("imagination", 1.0, 8))
+    public = {name for name in dir(scanner) if not name.startswith("_")}
+    assert public == {"announce", "frames", "play", "taken", "time", "tr", "until"}
+    assert type(next(scanner)) is np.ndarray
+
+
+def test_truth_is_for_the_scorer():
+    truth = Truth((7, 8, 9), (7, 9, 9))
+    assert truth.rewards.tolist() == [True, False, True]
+    protocol = QUIET.protocol
+    events = truth.events(protocol)
+    assert [event.onset for event in events] == [12 + 9 * i for i in range(9)]
+    assert [event.content for event in events[:6]] == [7, 7, True, 8, 9, False]
+
+
+def test_random_trials_are_uniform():
+    truth = Truth.random(QUIET.protocol, 9000, np.random.default_rng(0))
+    pairs = np.unique(np.array([truth.imagined, truth.guessed]).T, axis=0, return_counts=True)[1]
+    # nine pairs, 1000 each; the standard error is 30
+    assert len(pairs) == 9
+    assert np.abs(pairs - 1000).max() < 120

@@ -1,0 +1,257 @@
+"""The brain as a whole: determinism, separate recordings, whole-brain frames, motion."""
+
+import os
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import digests
+import numpy as np
+import pytest
+from digests import digest, protocol
+from heads import head
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.seeds import Seed
+from bciigl.brain import Brain, Event, Truth
+from bciigl.brain.courses import RunPlan, motion_spikes
+from bciigl.protocol.model import Motion
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Return brains of a small head, by protocol sections."""
+    head().save(tmp_path / "head")
+
+    def build(**sections) -> Brain:
+        brain = {
+            "subject": "head",
+            "region": {"center": [8, 10, 8], "size": 3},
+            "noise": 1.0,
+            **sections.pop("brain", {}),
+        }
+        return Brain(protocol(brain=brain, **sections), tmp_path)
+
+    return build
+
+
+def test_same_protocol_and_seed_give_the_same_bytes_in_any_order():
+    forwards = [digest(run) for run in range(3)]
+    backwards = [digest(run) for run in reversed(range(3))]
+    assert forwards == backwards[::-1]
+    assert len(set(forwards)) == 3
+
+
+def test_same_bytes_in_other_processes_with_other_numbers_of_threads():
+    here = [digest(run) for run in range(2)]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert list(pool.map(digest, range(2))) == here
+    code = "from digests import digest; print(digest(0), digest(1))"
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        environment["PYTHONPATH"] = os.path.dirname(digests.__file__)
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert result.stdout.split() == here
+
+
+@pytest.mark.parametrize("engine", ["exact", "fmrisim"])
+def test_global_random_state_neither_matters_nor_changes(engine, tmp_path):
+    head().save(tmp_path / "head")
+    np.random.seed(1)  # noqa: NPY002
+    first = digest(0, engine, tmp_path)
+    np.random.seed(2)  # noqa: NPY002
+    np.random.randn(3)  # noqa: NPY002
+    before = np.random.get_state()  # noqa: NPY002
+    assert digest(0, engine, tmp_path) == first
+    after = np.random.get_state()  # noqa: NPY002
+    assert before[2:] == after[2:]
+    np.testing.assert_array_equal(before[1], after[1])
+
+
+def test_sessions_and_runs_have_noise_of_their_own_but_the_same_patterns():
+    brain = Brain(protocol(brain={"noise": 1.0}))
+    runs = [brain.scan(s, r).play([]) for s in ("train", "test") for r in range(2)]
+    correlations = np.corrcoef([run[:, 0] - run[:, 0].mean() for run in runs])
+    # 80 frames with an autocorrelation of 0.33: a standard error of about 0.13
+    assert np.abs(correlations[np.triu_indices(4, 1)]).max() < 0.5
+    other = Brain(protocol(brain={"noise": 1.0}, seed=1))
+    same = Brain(protocol(brain={"noise": 0.1}))
+    np.testing.assert_array_equal(same.patterns["judgment", True], brain.patterns["judgment", True])
+    assert (other.patterns["judgment", True] != brain.patterns["judgment", True]).all()
+
+
+def test_switching_a_source_off_leaves_the_others_as_they_were(small):
+    everything = small().scan().play([])
+    off = dict.fromkeys(["arma", "physiological", "task"], False)
+    calm = small(brain={"noise_sources": off}).scan().play([])
+    no_drift = small(brain={"noise_sources": {**off, "drift": False}}).scan().play([])
+    drift = calm - no_drift
+    np.testing.assert_allclose(drift, drift[:, :1] * np.ones(27), atol=1e-9)
+    assert drift[:, 0].std() == pytest.approx(head().noise.drift_sigma)
+    assert everything.std() > calm.std()
+
+
+def test_engines_are_chosen_by_the_protocol(small):
+    stock = small(brain={"engine": "fmrisim"}).scan().play([])
+    exact = small().scan().play([])
+    assert stock.shape == exact.shape
+    assert not np.allclose(stock, exact)
+    # one run of 80 frames each: SDs over 27 correlated voxels, within 25 %
+    assert stock.std(axis=0).mean() == pytest.approx(exact.std(axis=0).mean(), rel=0.25)
+    base = head().base[8, 10, 8]
+    assert stock.mean(axis=0)[13] == pytest.approx(base, rel=0.1)
+
+
+def test_signal_does_not_depend_on_engine_or_sources(small):
+    event = [Event("perception", 3.0, 7)]
+
+    def signal(**brain):
+        return small(brain=brain).scan().play(event) - small(brain=brain).scan().play([])
+
+    expected = signal()
+    np.testing.assert_allclose(signal(engine="fmrisim"), expected, atol=1e-9)
+    off = dict.fromkeys(["arma", "drift", "physiological", "task", "system"], False)
+    np.testing.assert_allclose(signal(noise_sources=off), expected, atol=1e-9)
+
+
+def test_motion_spikes_come_at_their_rate_and_size():
+    plan = RunPlan(1.5, np.zeros(40_000, bool))
+    spikes = motion_spikes(Motion(spikes_per_minute=4.0, size=5.0), 10.0, plan, Seed(0))
+    assert set(np.unique(spikes)) == {-50.0, 0.0, 50.0}
+    # a frame is hit with probability 0.1; four standard errors are 0.006
+    assert (spikes != 0).mean() == pytest.approx(0.1, abs=0.006)
+    assert (spikes > 0).sum() == pytest.approx(2000, abs=200)
+    assert not motion_spikes(Motion(), 10.0, plan, Seed(0)).any()
+    always = motion_spikes(Motion(spikes_per_minute=60.0), 10.0, plan, Seed(0))
+    assert always.all()
+
+
+def test_motion_shifts_whole_frames(small):
+    moved = small(brain={"motion": {"spikes_per_minute": 6.0, "size": 8.0}})
+    shift = moved.scan().play([]) - small().scan().play([])
+    np.testing.assert_allclose(shift, shift[:, :1] * np.ones(27), atol=1e-9)
+    expected = {-8 * head().noise_sd, 0.0, 8 * head().noise_sd}
+    assert set(np.unique(shift[:, 0].round(6))) <= {round(each, 6) for each in expected}
+    assert shift.any()
+
+
+def test_region_of_a_whole_volume_shows_the_events(small):
+    event = Event("perception", 3.0, 7)
+    quiet = small(brain={"noise": 0.0})
+    volumes = quiet.scan(whole_brain=True).play([event])
+    np.testing.assert_allclose(
+        volumes[(slice(None), *quiet.region.index)], quiet.scan().play([event]), atol=1e-9
+    )
+    elsewhere = np.ones(quiet.subject.shape, bool)
+    elsewhere[quiet.region.index] = False
+    expected = np.broadcast_to(quiet.subject.base[elsewhere], (80, elsewhere.sum()))
+    np.testing.assert_array_equal(volumes[:, elsewhere], expected)
+
+
+def test_run_of_volumes_is_causal_and_the_same_step_by_step(small):
+    brain = small()
+    events = Truth((7, 8, 9, 7), (7, 7, 9, 8)).events(brain.protocol)
+    expected = brain.scan(whole_brain=True).play(events)
+    scanner = brain.scan(whole_brain=True)
+    taken = []
+    for event in events:
+        taken.extend(scanner.until(event.onset))
+        scanner.announce(event)
+    taken.extend(scanner)
+    np.testing.assert_array_equal(np.array(taken), expected)
+    without = brain.scan(whole_brain=True).play([])
+    np.testing.assert_array_equal(without[:8], expected[:8])  # the first event is at 12 s
+
+
+def test_stock_engine_gives_whole_volumes_too(small):
+    brain = small(brain={"engine": "fmrisim"})
+    volumes = brain.scan(whole_brain=True).play([])
+    np.testing.assert_allclose(
+        volumes[(slice(None), *brain.region.index)], brain.scan().play([]), atol=1e-9
+    )
+
+
+def test_memory_does_not_grow_with_the_frames(small):
+    def peak(trials):
+        scanner = small(task={"trials_per_run": trials}).scan(whole_brain=True)
+        tracemalloc.start()
+        for _ in scanner:
+            pass
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    few, many = peak(4), peak(40)
+    # one volume has 50 kB; 648 more frames may cost a few numbers each, not a volume
+    assert many - few < 648 * 100
+
+
+def test_no_voxel_is_negative(small):
+    assert small(brain={"noise": 10.0}).scan(whole_brain=True).play([]).min() == 0
+
+
+def test_separate_protocol_has_no_shared_series(small):
+    with pytest.raises(BciiglError, match="record_separately"):
+        small(recording="separate").scan()
+
+
+def separate_run(brain, run=0):
+    truth = Truth.random(brain.protocol, 4, np.random.default_rng(0))
+    return brain.record_separately(truth.events(brain.protocol), run=run)
+
+
+def test_separate_recordings_are_scaled_by_compute_signal_change(small):
+    """At noise 0 the peak of each voxel is cnr times the SD of the noise of that very recording."""
+    loud, quiet = (
+        separate_run(small(recording="separate", brain={"noise": noise})) for noise in (1.0, 0.0)
+    )
+    assert list(loud) == ["imagination", "perception", "judgment"]
+    brain = small()
+    base = brain.subject.base[brain.region.index]
+    for kind in loud:
+        assert loud[kind].shape == (32, 27)  # 12 s of rest, 4 trials of 9 s
+        noise = loud[kind] - quiet[kind]
+        signal = quiet[kind] - base
+        np.testing.assert_allclose(signal.max(axis=0), 0.5 * noise.std(axis=0), rtol=1e-9)
+
+
+def test_separate_recordings_have_noise_of_their_own(small):
+    loud, quiet = (
+        separate_run(small(recording="separate", brain={"noise": noise})) for noise in (1.0, 0.0)
+    )
+    noises = [(loud[kind] - quiet[kind])[:, 0] for kind in loud]
+    # 32 autocorrelated frames: a standard error of about 0.25
+    assert np.abs(np.corrcoef(noises)[np.triu_indices(3, 1)]).max() < 0.8
+
+
+def test_separate_recordings_can_be_made_one_after_the_other(small):
+    brain = small(recording="separate")
+    events = Truth((7, 8, 9, 7), (7, 7, 9, 8)).events(brain.protocol)
+    together = brain.record_separately(events)
+    for kind in together:
+        alone = brain.record_separately([event for event in events if event.kind == kind])
+        np.testing.assert_array_equal(alone[kind], together[kind])
+
+
+def test_separate_perception_and_judgment_begin_together(small):
+    events = Truth((7, 8), (7, 9)).events(small(recording="separate").protocol)
+    onsets = {kind: [e.onset for e in events if e.kind == kind] for kind, _, _ in events}
+    assert onsets == {"imagination": [12, 21], "perception": [14, 23], "judgment": [14, 23]}
+
+
+def test_task_noise_follows_the_planned_events(small):
+    off = dict.fromkeys(["arma", "drift", "physiological", "system"], False)
+    noise = small(brain={"noise_sources": off}).scan().play([])
+    times = (np.arange(80) + 0.5) * 1.5 - 12
+    on = (times >= 0) & (times % 9 < 2)
+    rest = noise[~on]
+    np.testing.assert_allclose(rest, np.broadcast_to(rest[0], rest.shape), atol=1e-9)
+    assert (noise[on].std(axis=0) > 0).all()
