@@ -103,5 +103,6 @@ def motion_spikes(motion: Motion, noise_sd: float, plan: RunPlan, seed: Seed) ->
 def zscore(values: np.ndarray) -> np.ndarray:
     """Return values with mean 0 and SD 1 along the first axis; 0 where they are constant."""
     centred = values - values.mean(axis=0)
-    sd = np.sqrt((centred**2).mean(axis=0))
-    return centred / np.where(sd > 1e-12, sd, np.inf)
+    sd = np.sqrt(np.einsum("i...,i...->...", centred, centred) / len(values))
+    centred /= np.where(sd > 1e-12, sd, np.inf)
+    return centred

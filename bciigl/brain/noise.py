@@ -60,13 +60,16 @@ class ExactNoise:
 
     def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return a run's full-strength noise in scanner units, (frames, voxels)."""
-        noise = self._subject.brain_sd * self._mixture(plan, seed)
+        noise = self._mixture(plan, seed)
+        noise *= self._subject.brain_sd
         noise += drift(self._parameters.drift_sigma, plan, seed)[:, None]
         if self._sources.system:
             rng = seed.rng("system")
             offset = self._subject.offset_sd * rng.standard_normal(self._voxels)
             white = rng.standard_normal((plan.frames, self._voxels))
-            noise += self._subject.system_sd * (white - white.mean(axis=0)) + offset
+            white *= self._subject.system_sd
+            noise += white
+            noise += offset - white.mean(axis=0)
         return noise
 
     def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
@@ -78,9 +81,12 @@ class ExactNoise:
         mixture = np.zeros((plan.frames, self._voxels))
         if parameters.auto_reg_sigma:
             innovations = self._field.draw(seed.rng("arma"), plan.frames)
-            filtered = lfilter(*arma_filter(parameters), innovations, axis=0)
-            mixture += parameters.auto_reg_sigma * zscore(filtered)
-        for name, weight, course in brain_courses(parameters, plan, seed):
+            mixture = zscore(lfilter(*arma_filter(parameters), innovations, axis=0))
+        courses = list(brain_courses(parameters, plan, seed))
+        if not courses:
+            return mixture
+        mixture *= parameters.auto_reg_sigma
+        for name, weight, course in courses:
             mixture += weight * np.outer(course, self._field.draw(seed.rng(name, "field"), 1))
         return zscore(mixture)
 

@@ -29,6 +29,11 @@ class _Response(NamedTuple):
     course: np.ndarray  # (frames,)
     amplitude: np.ndarray  # (voxels,)
 
+    @property
+    def stop(self) -> int:
+        """The frame after its last."""
+        return self.first + len(self.course)
+
 
 class Scanner:
     """One run: announce events, take frames. `Brain.scan` makes it.
@@ -117,9 +122,8 @@ class Scanner:
     def _take(self, count: int) -> np.ndarray:
         signal = self._signal(self.taken, count)
         self.taken += count
-        self._responses = [
-            each for each in self._responses if each.first + len(each.course) > self.taken
-        ]
+        while self._responses and self._responses[0].stop <= self.taken:
+            del self._responses[0]  # they are in the order of their onsets, and equally long
         frames = np.array(list(islice(self._background, count))).reshape(count, *self._shape)
         frames[(slice(None), *self._index)] += signal
         return frames
@@ -128,9 +132,9 @@ class Scanner:
         """Return the sum of all responses in `count` frames, (count, voxels)."""
         signal = np.zeros((count, len(self._brain.region)))
         for response in self._responses:
-            start = max(response.first, first)
-            stop = min(response.first + len(response.course), first + count)
-            if start < stop:
-                course = response.course[start - response.first : stop - response.first]
-                signal[start - first : stop - first] += course[:, None] * response.amplitude
+            if response.first >= first + count:
+                break
+            start, stop = max(response.first, first), min(response.stop, first + count)
+            course = response.course[start - response.first : stop - response.first]
+            signal[start - first : stop - first] += course[:, None] * response.amplitude
         return signal

@@ -1,7 +1,9 @@
 """The simulated brain: from a protocol to a subject in a scanner."""
 
+import math
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,7 +58,9 @@ class Brain:
         with one_thread():
             engine = ENGINES[settings.engine]
             self._noise = engine(self.subject, self.region, settings.noise_sources)
-        self._length = response_length(protocol.timing.event, settings.hrf_delay)
+        self._peak = settings.cnr * self.subject.noise_sd
+        # Onsets that recur at the same place between two frames, as most do, share a course.
+        self._course = lru_cache(maxsize=1000)(self._course_from)
 
     def scan(
         self,
@@ -131,15 +135,21 @@ class Brain:
 
         The course (frames,) is 1 at the peak of a lone event's response, and ends with it.
         """
-        tr, timing = self.protocol.timing.tr, self.protocol.timing
-        first = max(int(np.floor(onset / tr - 0.5)) + 1, 0)
-        last = int(np.ceil((onset + self._length) / tr - 0.5))
-        seconds = (np.arange(first, last + 1) + 0.5) * tr - onset
-        return first, event_response(seconds, timing.event, self.protocol.brain.hrf_delay)
+        tr = self.protocol.timing.tr
+        first = math.floor(onset / tr - 0.5) + 1
+        return first, self._course((first + 0.5) * tr - onset)
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
-        return self.protocol.brain.cnr * self.subject.noise_sd * self._pattern(event)
+        return self._peak * self._pattern(event)
+
+    def _course_from(self, seconds: float) -> np.ndarray:
+        """Return the course of the response, sampled every TR from `seconds` after the onset."""
+        timing, delay = self.protocol.timing, self.protocol.brain.hrf_delay
+        frames = math.ceil(response_length(timing.event, delay) / timing.tr)
+        course = event_response(seconds + timing.tr * np.arange(frames), timing.event, delay)
+        course.flags.writeable = False
+        return course
 
     def _pattern(self, event: Event) -> np.ndarray:
         try:

@@ -2,6 +2,7 @@
 
 import os
 
+import matplotlib
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -15,6 +16,8 @@ DPI = 150
 REGION_COLOR = RESPONSE_COLOR = "#e8590c"
 NOISE_COLOR = "#dee2e6"
 EVENT_COLOR = "#a5d8ff"
+UNDATED = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+"""What keeps matplotlib's version and the time out of files."""
 
 
 def region_figure(brain: Brain) -> Figure:
@@ -124,5 +127,7 @@ def _facing_right_front_up(brain: Brain) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def save(figure: Figure, path: str | os.PathLike) -> None:
-    """Write a figure as the path's ending says; the same figure gives the same bytes."""
-    figure.savefig(path, facecolor=figure.get_facecolor(), metadata={"Software": None})
+    """Write a figure as a .png, .svg or .pdf file; the same figure gives the same bytes."""
+    ending = os.path.splitext(path)[1]
+    with matplotlib.rc_context({"svg.hashsalt": "bciigl"}):
+        figure.savefig(path, facecolor=figure.get_facecolor(), metadata=UNDATED[ending])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bciigl.base.files import write_text
+from bciigl.base.files import write_text, written_whole
 
 
 def test_text_is_written_as_utf8_with_unix_line_ends(tmp_path):
@@ -33,3 +33,33 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_text(path, "x" * 100_000 + "\ud800", overwrite=True)
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
     assert path.read_text() == "old"
+
+
+def test_folder_appears_when_it_is_filled(tmp_path):
+    with written_whole(tmp_path / "new" / "folder") as temporary:
+        (temporary / "a").write_text("1")
+        assert not (tmp_path / "new" / "folder").exists()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["folder"]
+    assert (tmp_path / "new" / "folder" / "a").read_text() == "1"
+
+
+def test_folder_that_cannot_be_filled_leaves_nothing(tmp_path):
+    with pytest.raises(KeyError), written_whole(tmp_path / "folder") as temporary:
+        (temporary / "a").write_text("1")
+        raise KeyError
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_what_exists_is_not_replaced(tmp_path, kind):
+    place = tmp_path / "place"
+    if kind == "file":
+        place.write_text("mine")
+    elif kind == "folder":
+        place.mkdir()
+        (place / "mine").write_text("mine")
+    else:
+        place.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileExistsError, match="place"), written_whole(place):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]

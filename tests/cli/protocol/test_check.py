@@ -25,6 +25,29 @@ def test_catch_trials_are_counted(bciigl):
     assert "690 trials (138 catch trials) in 15 runs" in output
 
 
+def test_region_outside_the_brain_is_refused(bciigl, write):
+    path = write(GOOD + "brain:\n  region:\n    shape: sphere\n    center: [14, 59, 30]\n")
+    result = bciigl("protocol", "check", path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(
+        f"{path}:6:5: brain.region.center: 81 of 81 voxels lie outside the brain of subject"
+    )
+    assert "the nearest center that fits is [" in result.stderr
+
+
+def test_subject_and_mask_that_cannot_be_used_are_refused(bciigl, write, tmp_path):
+    (tmp_path / "empty").mkdir()
+    path = write(GOOD + "brain: {subject: empty}\n")
+    result = bciigl("protocol", "check", path)
+    assert (result.exit_code, "3:9: brain.subject" in result.stderr) == (2, True)
+    assert "has no template.nii.gz and no mask.nii.gz and no subject.json" in result.stderr
+    (tmp_path / "mask.nii").write_text("no image")
+    path = write(GOOD + "brain: {region: {shape: mask, file: mask.nii}}\n")
+    result = bciigl("protocol", "check", path)
+    assert (result.exit_code, "brain.region.file" in result.stderr) == (2, True)
+    assert "cannot be read as a NIfTI image" in result.stderr
+
+
 def test_every_problem_of_every_file_is_told(bciigl, write):
     good, bad = write(GOOD, "good.yaml"), write(BAD, "bad.yaml")
     result = bciigl("protocol", "check", bad, good, "nope")
