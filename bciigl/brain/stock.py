@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from bciigl.base.seeds import global_numpy_seeded
+from bciigl.base.threads import one_thread
 from bciigl.brain.subject import SYSTEM_SHARE, NoiseParameters, Subject
 from bciigl.protocol.model import NoiseSources
 
@@ -53,7 +54,7 @@ def whole_brain_noise(
     dictionary = noise_dictionary(subject.noise.only(sources), subject.voxel_size)
     if not sources.system:
         dictionary["snr"] = np.inf
-    with global_numpy_seeded(rng), np.errstate(invalid="ignore", divide="ignore"):
+    with global_numpy_seeded(rng), one_thread(), np.errstate(invalid="ignore", divide="ignore"):
         return fmrisim.generate_noise(
             dimensions=np.array(subject.shape),
             stimfunction_tr=np.asarray(stimulated, float),
@@ -88,7 +89,8 @@ def estimate_noise(
     """Return the noise of a recording (x, y, z, frames) by `fmrisim.calc_noise`."""
     from brainiak.utils import fmrisim
 
-    with global_numpy_seeded(rng), warnings.catch_warnings():
+    # On one thread also because hundreds of small fits are many times slower on several.
+    with global_numpy_seeded(rng), one_thread(), warnings.catch_warnings():
         # Of the ARMA fits to 100 voxels, whose mean counts, some always begin or end badly.
         warnings.filterwarnings("ignore", module="statsmodels")
         return fmrisim.calc_noise(
