@@ -35,7 +35,9 @@ def refuse_existing(folder: str | os.PathLike) -> None:
     """Raise `FileExistsError` unless `folder` can be made: it does not exist, or is empty."""
     path = Path(folder)
     if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
-        raise FileExistsError(errno.EEXIST, "exists already and is not an empty folder", folder)
+        raise FileExistsError(
+            errno.EEXIST, "exists already and is not an empty folder", os.fspath(path)
+        )
 
 
 @contextmanager
@@ -46,9 +48,12 @@ def written_whole(folder: str | os.PathLike) -> Iterator[Path]:
     """
     refuse_existing(folder)
     folder = Path(os.path.abspath(folder))
-    folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    temporary.mkdir()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error
     try:
         yield temporary
         temporary.replace(folder)

@@ -45,10 +45,13 @@ class Truth:
     guessed: tuple
 
     @classmethod
-    def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator) -> "Truth":
-        """Return trials in which options and guesses are independent and uniform."""
+    def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator | int) -> "Truth":
+        """Return trials in which options and guesses are independent and uniform.
+
+        `rng` is a generator, or a seed for one.
+        """
         options = protocol.task.options
-        imagined, guessed = rng.integers(len(options), size=(2, trials))
+        imagined, guessed = np.random.default_rng(rng).integers(len(options), size=(2, trials))
         return cls(tuple(options[i] for i in imagined), tuple(options[i] for i in guessed))
 
     @property

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from bciigl.brain.region import Region
 from bciigl.brain.subject import Subject
 
-MOST_COVARIANCE_VOXELS = 1500
+MOST_COVARIANCE_VOXELS = 3000
 """Voxels up to which a region is drawn by its covariance; a larger one is cut out of the brain."""
 
 
@@ -74,9 +74,10 @@ class Field:
 
     def covariance(self, region: Region) -> np.ndarray:
         """Return the covariance of a region's voxels, (n, n)."""
-        apart = (region.voxels[:, None] - region.voxels) % self._grid[0]
         with_brain = self._with_brain[region.index]
-        free = self._covariance[tuple(np.moveaxis(apart, -1, 0))]
+        free = self._covariance[
+            tuple((along[:, None] - along) % self._grid[0] for along in region.voxels.T)
+        ]
         centred = (free - with_brain[:, None] - with_brain + self._of_brain) / self._scale
         modes = self._modes[self.among_brain(region)]
         return self._gain * centred - (modes * self._surplus) @ modes.T
@@ -152,9 +153,9 @@ def _standardised(shares: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _square_root(covariance: np.ndarray) -> np.ndarray:
-    """Return the symmetric square root; unlike Cholesky's it exists for singular matrices too."""
-    values, vectors = np.linalg.eigh(covariance)
-    return (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
+    """Return a matrix whose product with white noise has the covariance."""
+    # The brain's mean has no variance, so the matrix may be singular: hence the tiny ridge.
+    return np.linalg.cholesky(covariance + 1e-9 * np.eye(len(covariance))).T
 
 
 def _power(size: int, fwhm: float) -> np.ndarray:

@@ -3,17 +3,21 @@
 import os
 
 import numpy as np
+from pydantic import ValidationError
 from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import stock
-from bciigl.brain.images import Image, read_image
-from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
+from bciigl.brain.images import Image, read_image, read_mask
+from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject, first_problem
 
 FEWEST_FRAMES = 20
-"""Frames below which autocorrelation cannot be estimated."""
+"""Volumes below which autocorrelation cannot be estimated."""
+
+ENOUGH_FRAMES = 100
+"""Volumes below which the estimates of autocorrelation vary much from sample to sample."""
 
 
 AIR_DISTANCE = 5
@@ -63,7 +67,9 @@ def fit_subject(
     image = _read_recording(bold, tr)
     report("finding the brain")
     found, template = stock.brain_mask(image.data)
-    brain = found if mask is None else _read_mask(mask, image)
+    brain = found
+    if mask is not None:
+        brain = read_mask(mask, image.data.shape[:3], image.affine, "the recording")
     if brain.sum() < FEWEST_BRAIN_VOXELS:
         raise FitError(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
@@ -71,10 +77,11 @@ def fit_subject(
         )
     air = image.data.mean(axis=3)[~ndimage.binary_dilation(brain, iterations=AIR_DISTANCE)]
     if not air.size or air.std() == 0:
+        remedy = "a brain mask (--mask)" if mask is None else f"a smaller mask than {mask}"
         raise FitError(
             f"{bold}: {'shows no' if not air.size else 'is empty in the'} air around the head, "
             f"{AIR_DISTANCE} voxels from the brain, which tells the scanner's noise; give a "
-            "recording that has not been cropped or skull-stripped, or a brain mask (--mask)"
+            f"recording that has not been cropped or skull-stripped, or {remedy}"
         )
     report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
     voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)
@@ -116,21 +123,14 @@ def _read_recording(path: str | os.PathLike, tr: float | None) -> Image:
         raise FitError(
             f"{path}: the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
         )
+    if (image.data < 0).mean() > 0.01:
+        raise FitError(
+            f"{path}: {100 * (image.data < 0).mean():.0f} % of its values are negative, but "
+            "magnitude images have none; was a mean subtracted?"
+        )
     if image.data.max() <= 0 or not (image.data.std(axis=3) > 0).any():
         raise FitError(f"{path}: holds no signal that changes in time")
     return image
-
-
-def _read_mask(path: str | os.PathLike, recording: Image) -> np.ndarray:
-    image = read_image(path)
-    if image.data.shape != recording.data.shape[:3]:
-        raise FitError(
-            f"{path}: the mask has the shape {image.data.shape}, "
-            f"the recording {recording.data.shape[:3]}"
-        )
-    if not np.allclose(image.affine, recording.affine, atol=0.01):
-        raise FitError(f"{path}: mask and recording have different affines")
-    return np.nan_to_num(image.data) > 0
 
 
 def _parameters(bold: str | os.PathLike, estimated: dict) -> NoiseParameters:
@@ -142,10 +142,7 @@ def _parameters(bold: str | os.PathLike, estimated: dict) -> NoiseParameters:
     }
     try:
         return NoiseParameters(**plain)
-    except ValueError as error:
-        raise FitError(f"{bold}: its noise is not that of a brain: {_first(error)}") from error
-
-
-def _first(error: ValueError) -> str:
-    first = error.errors(include_url=False)[0]
-    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+    except ValidationError as error:
+        raise FitError(
+            f"{bold}: its noise is not that of a brain: {first_problem(error)}"
+        ) from error

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import BciiglError, printable
 
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
@@ -58,16 +58,58 @@ def read_image(path: str | os.PathLike) -> Image:
         if np.issubdtype(image.get_data_dtype(), np.complexfloating):
             raise ImageError(f"{path}: holds complex numbers; save its magnitude")
         data = np.asarray(image.dataobj, dtype=float)
-    except (EOFError, zlib.error) as error:
-        raise ImageError(f"{path}: is truncated or damaged ({error}); copy it again") from error
     except (nibabel.filebasedimages.ImageFileError, ValueError, TypeError) as error:
-        raise ImageError(f"{path}: cannot be read as a NIfTI image: {error}") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
+        raise ImageError(
+            f"{path}: cannot be read as a NIfTI image: {printable(str(error))}"
+        ) from error
+    except (EOFError, zlib.error, OSError) as error:
+        if "Not a gzipped file" in str(error):
+            raise ImageError(f"{path}: cannot be read: ends in .gz but is no gzip file") from error
+        reason = printable(getattr(error, "strerror", None) or str(error))
         raise ImageError(f"{path}: is truncated or damaged ({reason}); copy it again") from error
     if not np.isfinite(image.affine).all() or abs(np.linalg.det(image.affine[:3, :3])) < 1e-9:
         raise ImageError(f"{path}: its affine does not map voxels to mm")
     return Image(data, image.affine, _repetition_time(image.header))
+
+
+def read_mask(
+    path: str | os.PathLike, shape: tuple[int, ...], affine: np.ndarray, of: str
+) -> np.ndarray:
+    """Return where the mask in a NIfTI file is not 0, (x, y, z).
+
+    Parameters
+    ----------
+    path : path-like
+        A file whose voxels are 0 or one other value.
+    shape, affine
+        The grid that it must be on.
+    of : str
+        What has that grid, for errors.
+
+    Raises
+    ------
+    ImageError
+        If the file is broken, on another grid, or no mask.
+    """
+    image = read_image(path)
+    data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data
+    if data.shape != tuple(shape):
+        got, wanted = (" x ".join(map(str, each)) for each in (data.shape, shape))
+        raise ImageError(
+            f"{path}: should be on the grid of {of}, {wanted} voxels, got {got}; resample it"
+        )
+    if not np.allclose(image.affine, affine, atol=0.01):
+        raise ImageError(
+            f"{path}: has another affine than {of}, so its voxels may be elsewhere in the head; "
+            "resample it"
+        )
+    values = np.unique(data[data != 0])
+    if len(values) > 1 or np.isnan(values).any():
+        raise ImageError(
+            f"{path}: should hold 0 and one other value, got {values[0]:g} to {values[-1]:g}; "
+            "threshold it, or choose one label"
+        )
+    return data != 0
 
 
 def write_image(

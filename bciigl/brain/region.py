@@ -9,7 +9,7 @@ import numpy as np
 from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain.images import read_image
+from bciigl.brain.images import read_mask
 from bciigl.brain.subject import Subject
 from bciigl.protocol.model import Cube, Mask, Sphere
 
@@ -126,23 +126,9 @@ def _ball(sphere: Sphere, subject: Subject) -> np.ndarray:
 
 
 def _masked(path: Path, subject: Subject) -> np.ndarray:
-    image = read_image(path)
-    data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data
-    if data.shape != subject.shape:
-        raise RegionError(
-            f"{path}: should be on the subject's grid of {_shape(subject.shape)} voxels, "
-            f"got {_shape(data.shape)}; resample it to the subject's template",
-            "file",
-        )
-    if not np.allclose(image.affine, subject.affine, atol=0.01):
-        raise RegionError(
-            f"{path}: has another affine than the subject's template, so its voxels may be "
-            "elsewhere in the head; resample it to the template",
-            "file",
-        )
-    voxels = np.argwhere(np.nan_to_num(data) > 0)
+    voxels = np.argwhere(read_mask(path, subject.shape, subject.affine, "the subject's template"))
     if not len(voxels):
-        raise RegionError(f"{path}: no voxel is above 0", "file")
+        raise RegionError(f"{path}: is empty: all voxels are 0", "file")
     return voxels
 
 
@@ -170,7 +156,3 @@ def _remedy(wanted: Cube | Sphere | Mask, subject: Subject) -> str:
         return "no brain voxel is far enough from the edge; make the region smaller"
     nearest = np.argmin(((centers - wanted.center) ** 2).sum(axis=1))
     return f"the nearest center that fits is {centers[nearest].tolist()}"
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))

@@ -109,9 +109,11 @@ class Scanner:
 
     def until(self, seconds: float) -> np.ndarray:
         """Take all frames that are complete by then and have not been taken yet, (frames, ...)."""
+        if math.isnan(seconds):
+            raise ScannerError("until when? got nan")
         # Rounded: 4.5 / 1.5 may come out as a little less than 3.
-        complete = math.floor(round(seconds / self.tr, 6))
-        return self._take(max(min(complete, self.frames) - self.taken, 0))
+        complete = math.floor(round(min(seconds / self.tr, self.frames), 6))
+        return self._take(max(complete - self.taken, 0))
 
     def play(self, events: Iterable[Event]) -> np.ndarray:
         """Announce all events, and take all frames that are left, (frames, ...)."""

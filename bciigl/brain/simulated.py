@@ -11,6 +11,7 @@ from bciigl.base.errors import BciiglError, did_you_mean
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
 from bciigl.brain import stock
+from bciigl.brain.check import brain_findings
 from bciigl.brain.courses import RunPlan, motion_spikes
 from bciigl.brain.events import Event
 from bciigl.brain.noise import ENGINES
@@ -18,9 +19,17 @@ from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.response import event_response, response_length
 from bciigl.brain.scanner import Scanner
-from bciigl.brain.subject import load_subject
-from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import event_offsets, frames_per_run, trial_seconds
+from bciigl.brain.subject import BUILT_IN, load_subject
+from bciigl.protocol import Protocol, find, load
+from bciigl.protocol.model import Mask
+from bciigl.protocol.schedule import (
+    event_offsets,
+    frames_per_run,
+    session_trials,
+    trial_seconds,
+    trials_per_run,
+)
+from bciigl.protocol.science import NIFTI_FRAMES
 
 
 class Brain:
@@ -33,8 +42,9 @@ class Brain:
     ----------
     protocol : Protocol
         The experiment.
-    folder : path-like
-        What paths in the protocol are relative to: the folder of its file.
+    folder : path-like, optional
+        What paths in the protocol are relative to: the folder of its file. Needed only if there are
+        such paths; `Brain.from_file` knows it.
 
     Attributes
     ----------
@@ -46,11 +56,13 @@ class Brain:
         The pattern (voxels,) of each event; part of the truth.
     """
 
-    def __init__(self, protocol: Protocol, folder: str | os.PathLike = ".") -> None:
+    def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
         settings = protocol.brain
+        if folder is None:
+            _refuse_relative_paths(protocol)
         self.protocol = protocol
-        self.subject = load_subject(settings.subject, folder)
-        self.region = find_region(settings.region, self.subject, folder)
+        self.subject = load_subject(settings.subject, folder or "")
+        self.region = find_region(settings.region, self.subject, folder or "")
         self._seed = Seed(protocol.seed)
         self.patterns = draw_patterns(
             protocol.task, settings, self.region, self._seed.rng("patterns")
@@ -61,6 +73,11 @@ class Brain:
         self._peak = settings.cnr * self.subject.noise_sd
         # Onsets that recur at the same place between two frames, as most do, share a course.
         self._course = lru_cache(maxsize=1000)(self._course_from)
+
+    @classmethod
+    def from_file(cls, source: str | os.PathLike) -> "Brain":
+        """Return the brain of a protocol file, or of the shipped protocol of that name."""
+        return cls(load(source, brain_findings), find(source).parent)
 
     def scan(
         self,
@@ -75,11 +92,11 @@ class Brain:
         Parameters
         ----------
         session : str
-            Such as ``"train"`` or ``"test"``; each has noise of its own.
+            ``"train"`` or ``"test"``; they have the same patterns and noise of their own.
         run : int
-            Which run of the session; each has noise of its own.
+            Which run of the session, from 0; each has noise of its own.
         trials : int
-            How many trials there is time for; by default the protocol's trials per run.
+            How many trials there is time for; by default as many as the protocol plans.
         whole_brain : bool
             Give frames of all voxels, (x, y, z), instead of the region's, (voxels,).
         """
@@ -88,7 +105,7 @@ class Brain:
                 "recording: separate has a recording for each kind of event, all of whose events "
                 "must be known: use Brain.record_separately"
             )
-        plan = self._plan(self.protocol.task.events, trials)
+        plan = self._plan(self.protocol.task.events, self._trials(session, run, trials))
         seed = self._seed.child("session", session, "run", run)
         frames = self._volumes(plan, seed) if whole_brain else self._frames(plan, seed)
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
@@ -118,6 +135,7 @@ class Brain:
         recordings : dict
             Frames (frames, voxels) by kind of event.
         """
+        trials = self._trials(session, run, trials)
         by_kind: dict[str, list[Event]] = {}
         for event in sorted(events, key=lambda each: each.onset):
             by_kind.setdefault(event.kind, []).append(event)
@@ -162,10 +180,28 @@ class Brain:
                 f"{event.kind} of {event.content!r} is not in the protocol ({known}){near}"
             ) from None
 
-    def _plan(self, kinds: Iterable[str], trials: int | None) -> RunPlan:
+    def _trials(self, session: str, run: int, trials: int | None) -> int:
+        """Return how many trials a run has, if the protocol has that run."""
+        sessions = session_trials(self.protocol)
+        if session not in sessions:
+            near = did_you_mean(session, sessions)
+            raise BciiglError(f"session should be train or test, got {session!r}{near}")
+        planned = trials_per_run(self.protocol, sessions[session])
+        if run not in range(len(planned)):
+            raise BciiglError(
+                f"run should be from 0 to {len(planned) - 1}: the protocol has "
+                f"{sessions[session]} trials in session {session}, got {run!r}"
+            )
+        trials = planned[run] if trials is None else trials
+        if trials < 1 or frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
+            raise BciiglError(
+                f"trials should be 1 or more, and fit into {NIFTI_FRAMES} frames, got {trials}"
+            )
+        return trials
+
+    def _plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
         """Return in which frames of a run events of these kinds are planned to be on."""
         timing = self.protocol.timing
-        trials = self.protocol.task.trials_per_run if trials is None else trials
         frames = frames_per_run(self.protocol, trials)
         seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
         offsets = event_offsets(self.protocol)
@@ -206,3 +242,17 @@ class Brain:
         shape /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
         signal = stock.scale_to_noise(shape, noise, self.protocol.brain.cnr)
         return base + signal + self.protocol.brain.noise * noise
+
+
+def _refuse_relative_paths(protocol: Protocol) -> None:
+    """Raise an error if it depends on a folder where the subject or region is."""
+    region, subject = protocol.brain.region, protocol.brain.subject
+    paths = {"brain.subject": subject} if subject != BUILT_IN else {}
+    if isinstance(region, Mask):
+        paths["brain.region.file"] = region.file
+    for field, path in paths.items():
+        if not os.path.isabs(path):
+            raise BciiglError(
+                f"{field}: {path!r} is relative to the protocol's folder: use "
+                "Brain.from_file(file), or Brain(protocol, folder)"
+            )

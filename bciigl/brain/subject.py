@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import BciiglError, shortened
 from bciigl.base.files import written_whole
-from bciigl.brain.images import read_image, write_image
+from bciigl.brain.images import read_image, read_mask, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
 BUILT_IN = "brainiak"
@@ -176,10 +176,14 @@ class Subject:
             What else to note in subject.json, such as where the subject comes from.
         """
         with written_whole(folder) as temporary:
-            write_image(temporary / "template.nii.gz", self.template.astype("f4"), self.affine)
-            write_image(temporary / "mask.nii.gz", self.mask.astype("u1"), self.affine)
-            content = {"name": self.name, "noise": self.noise.model_dump(), "about": about}
-            (temporary / "subject.json").write_text(json.dumps(content, indent=2) + "\n")
+            self.write_files(temporary, **about)
+
+    def write_files(self, folder: Path, **about: Any) -> None:
+        """Write the subject's files into a folder that exists; `save` makes one."""
+        write_image(folder / "template.nii.gz", self.template.astype("f4"), self.affine)
+        write_image(folder / "mask.nii.gz", self.mask.astype("u1"), self.affine)
+        content = {"name": self.name, "noise": self.noise.model_dump(), "about": about}
+        (folder / "subject.json").write_text(json.dumps(content, indent=2) + "\n")
 
 
 def load_subject(name: str, folder: str | os.PathLike = ".") -> Subject:
@@ -223,24 +227,29 @@ def _from_folder(folder: Path) -> Subject:
         what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
         raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")
     template = read_image(folder / "template.nii.gz")
-    mask = read_image(folder / "mask.nii.gz")
     name, noise = _read_parameters(folder / "subject.json")
-    if template.data.ndim != 3 or mask.data.shape != template.data.shape:
-        raise SubjectError(
-            f"{folder}: template and mask should be 3-D and of one shape, "
-            f"got {template.data.shape} and {mask.data.shape}"
-        )
-    if not np.allclose(mask.affine, template.affine, atol=1e-3):
-        raise SubjectError(f"{folder}: template and mask have different affines")
+    if template.data.ndim != 3:
+        raise SubjectError(f"{folder}/template.nii.gz: should be 3-D, got {template.data.ndim}-D")
     if not np.isfinite(template.data).all() or template.data.min() < 0 or template.data.max() > 1.1:
         raise SubjectError(f"{folder}/template.nii.gz: values should be between 0 and 1")
-    brain = mask.data > 0
+    brain = read_mask(
+        folder / "mask.nii.gz", template.data.shape, template.affine, "template.nii.gz"
+    )
     if brain.sum() < FEWEST_BRAIN_VOXELS or not template.data[brain].any():
         raise SubjectError(
             f"{folder}/mask.nii.gz: should hold at least {FEWEST_BRAIN_VOXELS} voxels with signal, "
             f"got {brain.sum()}"
         )
     return Subject(name, template.data, brain, template.affine, noise)
+
+
+def first_problem(error: ValidationError) -> str:
+    """Return the first thing that is wrong with noise parameters, in words."""
+    first = error.errors(include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # it is about several of them
+        return message
+    return f"{'.'.join(map(str, first['loc']))}: {message}, got {shortened(first['input'])}"
 
 
 def _read_parameters(path: Path) -> tuple[str, NoiseParameters]:
@@ -250,9 +259,7 @@ def _read_parameters(path: Path) -> tuple[str, NoiseParameters]:
     except OSError as error:
         raise SubjectError(f"{path}: {error.strerror}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(["noise", *map(str, first["loc"])])
-        raise SubjectError(f"{path}: {where}: {first['msg']}, got {first['input']!r}") from error
+        raise SubjectError(f"{path}: noise.{first_problem(error)}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SubjectError(
             f"{path}: should be JSON with a name and noise parameters: {error}"

@@ -31,7 +31,7 @@ class _Commands(click.Group):
         except BrokenPipeError:
             raise  # whoever read our output has had enough; click knows what to do
         except OSError as error:
-            what = error.filename or "standard output"
+            what = "standard output" if error.filename is None else error.filename
             raise _Refusal(f"{what}: {error.strerror}") from error
 
 

@@ -57,6 +57,17 @@ def run_count(protocol: Protocol, trials: int) -> int:
     return math.ceil(trials / protocol.task.trials_per_run)
 
 
+def session_trials(protocol: Protocol) -> dict[str, int]:
+    """Return how many trials each session has."""
+    return {"train": protocol.task.trials, "test": protocol.evaluation.test_trials}
+
+
+def trials_per_run(protocol: Protocol, trials: int) -> list[int]:
+    """Return how many of `trials` each run has; the last may have fewer."""
+    full, rest = divmod(trials, protocol.task.trials_per_run)
+    return [protocol.task.trials_per_run] * full + [rest] * (rest > 0)
+
+
 def session_hours(protocol: Protocol, trials: int) -> float:
     """Return the hours that `trials` take in a real scanner, pauses between runs aside."""
     rest = run_count(protocol, trials) * protocol.timing.burn_in

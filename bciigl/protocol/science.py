@@ -132,10 +132,12 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             (("timing",),),
         )
     elif decision < timing.tr - 1e-9:
+        field = "decision" if timing.decision else "latency" if timing.latency else "tr"
+        remedy = "use a longer isi or a shorter tr" if field == "tr" else "decide later"
         yield Finding(
-            ("timing", "decision" if timing.decision else "latency"),
+            ("timing", field),
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
-            f"complete ({timing.tr:g} s); decide later",
+            f"complete ({timing.tr:g} s); {remedy}",
             (("timing",),),
         )
     elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:

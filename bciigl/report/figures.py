@@ -23,7 +23,8 @@ UNDATED = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"Creatio
 def region_figure(brain: Brain) -> Figure:
     """Return the region on the subject's template: three slices through its middle.
 
-    Left is left, as in neurological convention, and the edges are labelled.
+    Voxels of the region that lie off a slice are projected onto it. Left is left, and the edges are
+    labelled.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def region_figure(brain: Brain) -> Figure:
     for axis, (name, normal, edges) in zip(axes, views, strict=True):
         across, up = (each for each in range(3) if each != normal)
         picture = np.take(template, middle[normal], axis=normal).T
-        region = np.take(inside, middle[normal], axis=normal).T
+        region = inside.max(axis=normal).T
         axis.imshow(picture, cmap="gray", origin="lower", aspect=size[up] / size[across])
         axis.imshow(
             np.ma.masked_equal(region, 0),
@@ -78,7 +79,7 @@ def response_figure(brain: Brain) -> Figure:
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained", dpi=DPI)
     axis = figure.subplots()
-    axis.axvspan(0, duration, color=EVENT_COLOR, lw=0, label="event", zorder=1.5)
+    axis.axvspan(0, duration, color=EVENT_COLOR, lw=0, label="event", zorder=1.5, alpha=0.7)
     axis.axhspan(
         -settings.noise, settings.noise, color=NOISE_COLOR, lw=0, label="noise as recorded, ±1 SD"
     )
@@ -106,7 +107,7 @@ def response_figure(brain: Brain) -> Figure:
         ylim=(None, 1.15 * max(settings.cnr, settings.noise)),
     )
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(loc="upper right", facecolor="white", edgecolor="none", framealpha=0.9)
+    axis.legend(loc="best", facecolor="white", edgecolor="none", framealpha=0.9)
     return figure
 
 

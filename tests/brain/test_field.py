@@ -85,7 +85,7 @@ def test_region_is_drawn_with_its_covariance():
 
 
 def test_large_region_is_cut_out_of_the_brain():
-    subject = head(shape=(24, 26, 20))
+    subject = head(shape=(26, 28, 22))
     region = Region(np.argwhere(subject.mask)[1:], subject.affine)
     assert len(region) > MOST_COVARIANCE_VOXELS
     field = field_of(subject)

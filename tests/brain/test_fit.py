@@ -54,6 +54,7 @@ def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
     result = bciigl("subject", "fit", bold(), "--out", tmp_path / "me")
     assert result.exit_code == 0, result.output
     assert "estimating the noise of" in result.stderr
+    assert "warning: 30 volumes tell little about autocorrelation" in result.stderr
     assert result.stdout.startswith(f"wrote {tmp_path / 'me'}")
     found = load_subject("me", tmp_path)
     assert sorted(path.name for path in (tmp_path / "me").iterdir()) == [
@@ -140,6 +141,7 @@ BAD = {
     "1 values are NaN or infinite, the first at [3, 4, 5, 6]": with_nan,
     "no signal that changes in time": lambda data: np.repeat(data[..., :1], 30, axis=3),
     "holds no signal": lambda data: 0 * data,
+    "100 % of its values are negative": lambda data: data - 2000,
     "complex": lambda data: data.astype("c8"),
     "shows no air around the head": lambda data: 0 * data + 100 + np.arange(30, dtype="f4"),
     "is empty in the air around the head": lambda data: data * SUBJECT.mask[..., None],
@@ -162,7 +164,7 @@ def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
         "truncated or damaged": whole[: len(whole) // 2],
         "is truncated": whole[:-4],
         "damaged": whole[:5000] + b"\0" * 5000 + whole[10_000:],
-        "Not a gzipped file": b"hello",
+        "is no gzip file": b"hello",
         "as a NIfTI image": gzip.compress(b"hello" * 1000),
         "NIfTI": b"",
     }
@@ -190,7 +192,7 @@ def test_other_kind_of_image_is_refused(bciigl, tmp_path):
     ("message", "mask"),
     [
         ("the brain mask has 0 voxels, too few", 0 * SUBJECT.mask),
-        ("the mask has the shape (23, 26, 22)", SUBJECT.mask[1:]),
+        ("on the grid of the recording, 24 x 26 x 22 voxels, got 23 x 26 x 22", SUBJECT.mask[1:]),
     ],
 )
 def test_mask_that_does_not_fit_is_refused(message, mask, bciigl, bold, tmp_path):
@@ -204,7 +206,7 @@ def test_mask_that_does_not_fit_is_refused(message, mask, bciigl, bold, tmp_path
 def test_mask_of_another_place_is_refused(bciigl, bold, tmp_path):
     write_image(tmp_path / "mask.nii.gz", SUBJECT.mask.astype("u1"), np.eye(4))
     args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
-    assert "different affines" in bciigl("subject", "fit", bold(), *args).stderr
+    assert "has another affine than the recording" in bciigl("subject", "fit", bold(), *args).stderr
 
 
 def test_existing_folder_is_refused_before_any_work(bciigl, tmp_path):
@@ -214,6 +216,14 @@ def test_existing_folder_is_refused_before_any_work(bciigl, tmp_path):
     assert result.exit_code == 2
     assert "exists already" in result.stderr
     assert os.listdir(tmp_path / "me") == ["diary.txt"]
+
+
+def test_place_that_cannot_be_written_is_told_before_any_work(bciigl, tmp_path):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "me"
+    result = bciigl("subject", "fit", "none.nii", "--out", out)
+    assert result.exit_code == 2
+    assert result.stderr == f"{out}: cannot be made (File exists)\n"
 
 
 @pytest.mark.slow

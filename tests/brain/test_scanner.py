@@ -161,7 +161,9 @@ def test_frames_come_when_they_are_complete():
     assert scanner.until(1.5).shape == (0, 64)
     assert scanner.time == 1.5
     assert scanner.until(15.0).shape == (9, 64)
-    assert len(scanner.until(1e6)) == scanner.frames - 10
+    assert len(scanner.until(float("inf"))) == scanner.frames - 10
+    with pytest.raises(ScannerError, match="nan"):
+        scanner.until(float("nan"))
     assert scanner.frames == 80  # 12 s of rest and 4 trials of 27 s
     with pytest.raises(StopIteration):
         next(scanner)
@@ -221,6 +223,7 @@ def test_truth_is_for_the_scorer():
 
 def test_random_trials_are_uniform():
     truth = Truth.random(QUIET.protocol, 9000, np.random.default_rng(0))
+    assert truth == Truth.random(QUIET.protocol, 9000, 0)
     pairs = np.unique(np.array([truth.imagined, truth.guessed]).T, axis=0, return_counts=True)[1]
     # nine pairs, 1000 each; the standard error is 30
     assert len(pairs) == 9

@@ -17,6 +17,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Event, Truth
 from bciigl.brain.courses import RunPlan, motion_spikes
+from bciigl.protocol import load
 from bciigl.protocol.model import Motion
 
 
@@ -86,6 +87,58 @@ def test_sessions_and_runs_have_noise_of_their_own_but_the_same_patterns():
     same = Brain(protocol(brain={"noise": 0.1}))
     np.testing.assert_array_equal(same.patterns["judgment", True], brain.patterns["judgment", True])
     assert (other.patterns["judgment", True] != brain.patterns["judgment", True]).all()
+
+
+def test_runs_are_as_long_as_the_protocol_plans():
+    brain = Brain(protocol(task={"trials": 10}, evaluation={"test_trials": 5}))
+    assert [brain.scan(run=run).frames for run in range(3)] == [80, 80, 44]  # 4, 4, 2 trials
+    assert brain.scan("test", 1).frames == 26
+    assert brain.scan(run=2, trials=4).frames == 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"run": 3},
+            "run should be from 0 to 2: the protocol has 10 trials in session train, got 3",
+        ),
+        ({"run": -1}, "run should be from 0 to 2"),
+        ({"run": 0.5}, "run should be from 0 to 2"),
+        ({"session": "tests"}, "train or test, got 'tests'; did you mean 'test'"),
+        ({"trials": 0}, "trials should be 1 or more"),
+        ({"trials": 10**6}, "fit into 32767 frames, got 1000000"),
+    ],
+)
+def test_run_that_the_protocol_does_not_have_is_refused(arguments, message):
+    brain = Brain(protocol(task={"trials": 10}))
+    with pytest.raises(BciiglError, match=message):
+        brain.scan(**arguments)
+    if "session" not in arguments:
+        with pytest.raises(BciiglError, match=message):
+            brain.record_separately([], **arguments)
+
+
+def test_files_are_looked_for_beside_the_protocol(tmp_path, monkeypatch):
+    head().save(tmp_path / "a" / "head")
+    head(snr=9.0).save(tmp_path / "b" / "head")
+    brain = "{subject: head, region: {center: [8, 10, 8]}}"
+    content = f"name: x\ntask: {{options: [1, 2, 3]}}\nbrain: {brain}\n"
+    (tmp_path / "a" / "mine.yaml").write_text(content)
+    monkeypatch.chdir(tmp_path / "b")  # where another head lies
+    assert Brain.from_file(tmp_path / "a" / "mine.yaml").subject.noise.snr == 60
+    with pytest.raises(BciiglError, match="brain.subject: 'head' is relative to the protocol's"):
+        Brain(load(tmp_path / "a" / "mine.yaml"))
+    absolute = {"subject": str(tmp_path / "a" / "head"), "region": {"center": [8, 10, 8]}}
+    assert Brain(protocol(brain=absolute)).subject.noise.snr == 60
+    with pytest.raises(BciiglError, match="brain.region.file: 'region.nii.gz' is relative"):
+        Brain(protocol(brain={"region": {"shape": "mask"}}))
+
+
+def test_file_that_cannot_be_used_is_refused_with_its_line(write):
+    path = write("name: x\ntask: {options: [1, 2, 3]}\nbrain: {region: {center: [0, 0, 0]}}\n")
+    with pytest.raises(BciiglError, match="mine.yaml:3:18: brain.region.center: 64 of 64"):
+        Brain.from_file(path)
 
 
 def test_switching_a_source_off_leaves_the_others_as_they_were(small):

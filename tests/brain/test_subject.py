@@ -113,11 +113,13 @@ BROKEN = {
         lambda content: content["noise"].update(sfnr=-1.0)
     ),
     "noise.fwhm": broken_json(lambda content: content["noise"].update(fwhm=0.1)),
-    "is not stationary": broken_json(lambda content: content["noise"].update(auto_reg_rho=[1.0])),
+    "noise.auto_reg_rho \\[1.0\\] is not stationary$": broken_json(
+        lambda content: content["noise"].update(auto_reg_rho=[1.0])
+    ),
     "no more coefficients": broken_json(lambda content: content["noise"].update(ma_rho=[0.1, 0.1])),
     "noise.speed: Extra": broken_json(lambda content: content["noise"].update(speed=3)),
     "at least 100 voxels with signal, got 0": image("mask", lambda data: 0 * data),
-    "of one shape": image("mask", lambda data: data[1:]),
+    "on the grid of template.nii.gz": image("mask", lambda data: data[1:]),
     "between 0 and 1": image("template", lambda data: 1000 * data),
     "values should be": image("template", lambda data: np.where(data > 0.5, np.nan, data)),
     "truncated or damaged": lambda folder: (folder / "template.nii.gz").write_bytes(

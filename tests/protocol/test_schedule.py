@@ -47,6 +47,14 @@ def test_last_run_may_be_shorter(trials, runs):
     assert s.run_count(protocol(), trials) == runs
 
 
+def test_trials_are_dealt_to_runs():
+    assert s.trials_per_run(protocol(), 100) == [46, 46, 8]
+    assert s.trials_per_run(protocol(), 92) == [46, 46]
+    assert s.trials_per_run(protocol(), 3) == [3]
+    sessions = s.session_trials(protocol(task={"trials": 70}, evaluation={"test_trials": 5}))
+    assert sessions == {"train": 70, "test": 5}
+
+
 def test_frames_cover_the_run_without_rounding_errors():
     timing = {"tr": 0.1, "burn_in": 0.3, "event": 0.2, "isi": 0.1}
     assert s.frames_per_run(protocol(timing=timing), 1) == 12

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from bciigl.cli.loading import brain_findings
 from bciigl.cli.output import echo_json, json_option
 
 
@@ -25,10 +24,9 @@ def draw(file: str, out: str, ending: str, as_json: bool) -> None:
     Writes NAME_region and NAME_response, where NAME is the protocol's.
     """
     from bciigl.brain import Brain
-    from bciigl.protocol import find, load
     from bciigl.report import figures
 
-    brain = Brain(load(file, brain_findings), find(file).parent)
+    brain = Brain.from_file(file)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     name = brain.protocol.name

@@ -19,18 +19,24 @@ from bciigl.cli.subject.show import as_document, in_words
 def fit(bold: str, out: str, mask: str | None, tr: float | None, seed: int, as_json: bool) -> None:
     """Fit a subject to a recording: its template, brain mask and noise.
 
-    BOLD.nii.gz is a 4-D NIfTI file, not skull-stripped. Writes template.nii.gz, mask.nii.gz and
-    subject.json into FOLDER, which a protocol can then name in brain.subject. Takes a second or two
-    per volume.
+    BOLD.nii.gz is a 4-D NIfTI file of at least 20 volumes, not skull-stripped. Writes
+    template.nii.gz, mask.nii.gz and subject.json into FOLDER, which a protocol can then name in
+    brain.subject. Takes about a second per volume.
     """
-    from bciigl.base.files import refuse_existing
-    from bciigl.brain.fit import fit_subject
+    from bciigl.base.files import written_whole
+    from bciigl.brain.fit import ENOUGH_FRAMES, fit_subject
 
-    refuse_existing(out)  # before minutes are spent
-    with steps() as report:
-        name = os.path.basename(os.path.abspath(out))
+    name = os.path.basename(os.path.abspath(out))
+    # The folder is made first: minutes of work should not end at a place that cannot be written.
+    with written_whole(out) as temporary, steps() as report:
         subject, about = fit_subject(bold, name=name, mask=mask, tr=tr, seed=seed, report=report)
-        subject.save(out, **about)
+        subject.write_files(temporary, **about)
+    if about["frames"] < ENOUGH_FRAMES:
+        click.echo(
+            f"warning: {about['frames']} volumes tell little about autocorrelation (AR, MA); "
+            f"with fewer than {ENOUGH_FRAMES} it depends on --seed",
+            err=True,
+        )
     if as_json:
         echo_json({"folder": out, **as_document(subject)})
     else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="SUBJECT", default="brainiak")
+@click.argument("name", metavar="[SUBJECT]", default="brainiak")
 @click.option("--out", metavar="FOLDER", type=click.Path(), help="Also write it to a new folder.")
 @json_option
 def show(name: str, out: str | None, as_json: bool) -> None:
