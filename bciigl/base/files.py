@@ -20,12 +20,22 @@ def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -
     overwrite : bool
         Without it, an existing `path` raises `FileExistsError` and is left as it was.
     """
-    path = Path(path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} exists already")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with written_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def written_file(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary path, with the same ending, to write to; it then takes the place of `path`.
+
+    If writing fails, `path` is left as it was.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{os.getpid()}.tmp.{path.name}")
+    try:
+        yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Autoregressive moving-average noise: its filter, and its SD."""
+"""Autoregressive moving-average noise: its filter, and its SD over a run."""
 
 import numpy as np
 from scipy.signal import lfilter
@@ -12,10 +12,13 @@ def arma_filter(parameters: NoiseParameters) -> tuple[np.ndarray, np.ndarray]:
     return np.array([1.0, *ma, *np.zeros(len(ar) - len(ma))]), np.array([1.0, *np.negative(ar)])
 
 
-def arma_sd(parameters: NoiseParameters) -> float:
-    """Return the SD of the stationary process whose innovations have SD 1."""
-    numerator, denominator = arma_filter(parameters)
-    slowest = np.abs(np.roots(denominator)).max(initial=0.1)
-    # Long enough for the impulse response to fall below 1e-9 of its size.
-    length = min(int(20.8 / -np.log(max(slowest, 0.1))) + 100, 1_000_000)
-    return float(np.linalg.norm(lfilter(numerator, denominator, np.eye(1, length)[0])))
+def arma_run_sd(parameters: NoiseParameters, frames: int) -> float:
+    """Return the root of the expected variance within a run, about its own mean.
+
+    The process begins at rest and its innovations have SD 1. A slow process has less variance
+    within a short run than it has in the long term.
+    """
+    impulse = lfilter(*arma_filter(parameters), np.eye(1, frames)[0])
+    mean_square = np.cumsum(impulse**2).mean()
+    square_of_mean = (np.cumsum(impulse) ** 2).sum() / frames**2
+    return float(np.sqrt(mean_square - square_of_mean)) if frames > 1 else 1.0

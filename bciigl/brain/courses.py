@@ -93,7 +93,7 @@ def motion_spikes(motion: Motion, noise_sd: float, plan: RunPlan, seed: Seed) ->
     """Return how far sudden movements shift each frame, in scanner units, (frames,).
 
     Each frame is hit independently with the probability that the rate gives; a hit shifts the whole
-    frame by `motion.size` noise SDs, up or down.
+    brain by `motion.size` noise SDs, up or down.
     """
     rng = seed.rng("motion")
     hit = rng.random(plan.frames) < motion.spikes_per_minute * plan.tr / 60

@@ -39,6 +39,13 @@ class Field:
     ----------
     subject : Subject
         Its mask and smoothness.
+
+    Attributes
+    ----------
+    mask : bool array (x, y, z)
+        The brain.
+    variance : array (voxels,)
+        Variance of each voxel of the brain; 1 on average.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -57,6 +64,8 @@ class Field:
         shares, self._modes = self._principal_modes()
         self._gain, gains = _standardised(shares)
         self._surplus = shares * self.voxels * (self._gain - gains)
+        own = self._covariance[0, 0, 0] - 2 * self._with_brain[self.mask] + self._of_brain
+        self.variance = self._gain * own / self._scale - self._modes**2 @ self._surplus
 
     @property
     def voxels(self) -> int:
@@ -66,11 +75,6 @@ class Field:
     @property
     def _crop(self) -> tuple[slice, ...]:
         return tuple(slice(length) for length in self.mask.shape)
-
-    def variance(self) -> np.ndarray:
-        """Return the variance of each voxel of the brain, (voxels,); 1 on average."""
-        own = self._covariance[0, 0, 0] - 2 * self._with_brain[self.mask] + self._of_brain
-        return self._gain * own / self._scale - self._modes**2 @ self._surplus
 
     def covariance(self, region: Region) -> np.ndarray:
         """Return the covariance of a region's voxels, (n, n)."""

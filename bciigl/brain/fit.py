@@ -75,6 +75,14 @@ def fit_subject(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
             f"({FEWEST_BRAIN_VOXELS}); check the recording, or give another mask"
         )
+    courses = image.data[brain]
+    dead = (courses.std(axis=1) == 0) | (courses.mean(axis=1) <= 0)
+    if dead.any():
+        raise FitError(
+            f"{mask or bold}: {dead.sum()} of {brain.sum()} voxels of the brain have no signal or "
+            f"never change, such as {np.argwhere(brain)[dead][0].tolist()}; give a mask without "
+            "them"
+        )
     air = image.data.mean(axis=3)[~ndimage.binary_dilation(brain, iterations=AIR_DISTANCE)]
     if not air.size or air.std() == 0:
         remedy = "a brain mask (--mask)" if mask is None else f"a smaller mask than {mask}"

@@ -1,16 +1,29 @@
 """Reading and writing NIfTI images, with errors that say what is wrong with the file."""
 
 import gzip
+import math
 import os
 import warnings
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+import nibabel
 import numpy as np
 
 from bciigl.base.errors import BciiglError, printable
+from bciigl.base.files import written_file
 
+# What nibabel raises for headers that make no sense.
+UNREADABLE = (
+    nibabel.filebasedimages.ImageFileError,
+    nibabel.spatialimages.HeaderDataError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
 
@@ -44,21 +57,21 @@ def read_image(path: str | os.PathLike) -> Image:
     ImageError
         If the file is missing, broken, or no NIfTI image of real numbers.
     """
-    import nibabel
-
     path = Path(path)
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     try:
-        if path.suffix == ".gz":
-            _read_to_its_checksum(path)
+        size = _whole_size(path)
         image = nibabel.load(path)
         if not isinstance(image, nibabel.Nifti1Pair):
             raise ImageError(f"{path}: should be a NIfTI image, got {type(image).__name__}")
         if np.issubdtype(image.get_data_dtype(), np.complexfloating):
             raise ImageError(f"{path}: holds complex numbers; save its magnitude")
+        if math.prod(image.shape) * image.get_data_dtype().itemsize > size:
+            raise EOFError(f"{size} bytes cannot hold {' x '.join(map(str, image.shape))} voxels")
         data = np.asarray(image.dataobj, dtype=float)
-    except (nibabel.filebasedimages.ImageFileError, ValueError, TypeError) as error:
+        tr = _repetition_time(image.header)
+    except UNREADABLE as error:
         raise ImageError(
             f"{path}: cannot be read as a NIfTI image: {printable(str(error))}"
         ) from error
@@ -69,7 +82,7 @@ def read_image(path: str | os.PathLike) -> Image:
         raise ImageError(f"{path}: is truncated or damaged ({reason}); copy it again") from error
     if not np.isfinite(image.affine).all() or abs(np.linalg.det(image.affine[:3, :3])) < 1e-9:
         raise ImageError(f"{path}: its affine does not map voxels to mm")
-    return Image(data, image.affine, _repetition_time(image.header))
+    return Image(data, image.affine, tr)
 
 
 def read_mask(
@@ -128,20 +141,23 @@ def write_image(
     tr : float
         Seconds from one volume to the next.
     """
-    import nibabel
-
     image = nibabel.Nifti1Image(data, affine)
     image.header.set_xyzt_units("mm", "sec")
     if tr is not None:
         image.header.set_zooms((*image.header.get_zooms()[:3], tr))
-    nibabel.save(image, path)
+    with written_file(path) as temporary:
+        nibabel.save(image, temporary)
 
 
-def _read_to_its_checksum(path: Path) -> None:
-    """Raise an error if a gzip file is not whole; nibabel stops before the checksum."""
-    with gzip.open(path) as file:
-        while file.read(1 << 24):
-            pass
+def _whole_size(path: Path) -> int:
+    """Return how many bytes a file holds, unpacked; an error if a gzip file is not whole."""
+    if path.suffix != ".gz":
+        return path.stat().st_size
+    size = 0
+    with gzip.open(path) as file:  # to its end, where the checksum is: nibabel stops before it
+        while piece := file.read(1 << 24):
+            size += len(piece)
+    return size
 
 
 def _repetition_time(header: object) -> float | None:

@@ -24,8 +24,9 @@ def draw_patterns(task: Task, brain: Brain, region: Region, rng: np.random.Gener
 
     Perception and judgment patterns are uniform between 0 and 1, voxel by voxel. The pattern of
     imagining an option is a weighted sum of that of perceiving it and of one of its own, such that
-    the two correlate by `brain.similarity` over the region. With `brain.smoothness` all are smooth
-    in space, with the mean and SD that they would have without it.
+    the two correlate by `brain.similarity`: that is the expectation, from which a small region or
+    smooth patterns may be some way off. With `brain.smoothness` all are smooth in space, with the
+    mean and SD that they would have without it, but not within 0 and 1.
     """
 
     def draw() -> np.ndarray:

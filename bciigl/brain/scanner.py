@@ -35,6 +35,14 @@ class _Response(NamedTuple):
         return self.first + len(self.course)
 
 
+def refuse_outside_run(event: Event, seconds: float) -> None:
+    """Raise an error if an event does not begin within a run of `seconds`."""
+    if not 0 <= event.onset < seconds:
+        raise ScannerError(
+            f"{event.kind} at {event.onset:g} s is not within the run of {seconds:g} s"
+        )
+
+
 class Scanner:
     """One run: announce events, take frames. `Brain.scan` makes it.
 
@@ -82,19 +90,15 @@ class Scanner:
             If a frame that has been taken was sampled after the event's onset, if the run is over
             by then, or if the event is none of the protocol's.
         """
-        if not 0 <= event.onset < self.frames * self.tr:
-            raise ScannerError(
-                f"{event.kind} at {event.onset:g} s is not within the run of "
-                f"{self.frames * self.tr:g} s"
-            )
+        refuse_outside_run(event, self.frames * self.tr)
         if event.onset < (self.taken - 0.5) * self.tr:
             raise ScannerError(
                 f"{event.kind} at {event.onset:g} s comes too late: the frame sampled at "
                 f"{(self.taken - 0.5) * self.tr:g} s has been taken"
             )
         first, course = self._brain.course(event.onset)
-        order = (event.onset, event.kind, str(event.content))
-        response = _Response(order, first, course, self._brain.amplitude(event))
+        amplitude = self._brain.amplitude(event)
+        response = _Response((event.onset, amplitude.tobytes()), first, course, amplitude)
         insort(self._responses, response, key=lambda each: each.order)
 
     def __iter__(self) -> Iterator[np.ndarray]:

@@ -18,7 +18,7 @@ from bciigl.brain.noise import ENGINES
 from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.response import event_response, response_length
-from bciigl.brain.scanner import Scanner
+from bciigl.brain.scanner import Scanner, refuse_outside_run
 from bciigl.brain.subject import BUILT_IN, load_subject
 from bciigl.protocol import Protocol, find, load
 from bciigl.protocol.model import Mask
@@ -71,8 +71,6 @@ class Brain:
             engine = ENGINES[settings.engine]
             self._noise = engine(self.subject, self.region, settings.noise_sources)
         self._peak = settings.cnr * self.subject.noise_sd
-        # Onsets that recur at the same place between two frames, as most do, share a course.
-        self._course = lru_cache(maxsize=1000)(self._course_from)
 
     @classmethod
     def from_file(cls, source: str | os.PathLike) -> "Brain":
@@ -121,7 +119,8 @@ class Brain:
         """Return one recording for each kind of event, as the paper's code simulates them.
 
         Each has noise of its own, and its signal is scaled after the fact: each voxel by its
-        maximum in the run, and then to `cnr` times the SD of its noise in the run.
+        maximum in the run, and then to `cnr` times the SD of its noise in the run. Where all noise
+        sources are off there is no signal either.
 
         Parameters
         ----------
@@ -135,6 +134,8 @@ class Brain:
         recordings : dict
             Frames (frames, voxels) by kind of event.
         """
+        if self.protocol.recording != "separate":
+            raise BciiglError("recording: shared has one recording for all events: use Brain.scan")
         trials = self._trials(session, run, trials)
         by_kind: dict[str, list[Event]] = {}
         for event in sorted(events, key=lambda each: each.onset):
@@ -153,21 +154,14 @@ class Brain:
 
         The course (frames,) is 1 at the peak of a lone event's response, and ends with it.
         """
-        tr = self.protocol.timing.tr
-        first = math.floor(onset / tr - 0.5) + 1
-        return first, self._course((first + 0.5) * tr - onset)
+        timing = self.protocol.timing
+        first = math.floor(onset / timing.tr - 0.5) + 1
+        seconds = (first + 0.5) * timing.tr - onset
+        return first, _course(seconds, timing.tr, timing.event, self.protocol.brain.hrf_delay)
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
         return self._peak * self._pattern(event)
-
-    def _course_from(self, seconds: float) -> np.ndarray:
-        """Return the course of the response, sampled every TR from `seconds` after the onset."""
-        timing, delay = self.protocol.timing, self.protocol.brain.hrf_delay
-        frames = math.ceil(response_length(timing.event, delay) / timing.tr)
-        course = event_response(seconds + timing.tr * np.arange(frames), timing.event, delay)
-        course.flags.writeable = False
-        return course
 
     def _pattern(self, event: Event) -> np.ndarray:
         try:
@@ -235,13 +229,26 @@ class Brain:
         noise = self._full_noise(plan, seed)
         shape = np.zeros_like(noise)
         for event in events:
+            refuse_outside_run(event, plan.frames * plan.tr)
             first, course = self.course(event.onset)
             course = course[: plan.frames - first]
             shape[first : first + len(course)] += course[:, None] * self._pattern(event)
         peak = shape.max(axis=0)
         shape /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
-        signal = stock.scale_to_noise(shape, noise, self.protocol.brain.cnr)
+        signal = shape  # an event after the last sample leaves it at 0, which cannot be scaled
+        if shape.any():
+            signal = stock.scale_to_noise(shape, noise, self.protocol.brain.cnr)
         return base + signal + self.protocol.brain.noise * noise
+
+
+# Onsets that recur at the same place between two frames, as most do, share a course.
+@lru_cache(maxsize=1000)
+def _course(seconds: float, tr: float, duration: float, delay: float) -> np.ndarray:
+    """Return the course of a response, sampled every `tr` from `seconds` after the onset."""
+    frames = math.ceil(response_length(duration, delay) / tr)
+    course = event_response(seconds + tr * np.arange(frames), duration, delay)
+    course.flags.writeable = False
+    return course
 
 
 def _refuse_relative_paths(protocol: Protocol) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from bciigl.base.errors import BciiglError, shortened
+from bciigl.base.errors import BciiglError, printable, shortened
 from bciigl.base.files import written_whole
 from bciigl.brain.images import read_image, read_mask, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
@@ -54,21 +54,29 @@ Coefficient = Annotated[float, Field(gt=-2, lt=2)]
 class NoiseParameters(Section):
     """A subject's noise, in fmrisim's terms (Ellis et al. 2020)."""
 
-    snr: float = field(..., "ratio", "mean brain signal to the scanner's spatial noise", gt=0)
-    sfnr: float = field(..., "ratio", "mean brain signal to its fluctuation in time", gt=0)
-    max_activity: float = field(..., "scanner units", "signal where the template is 1", gt=0)
+    snr: float = field(
+        ..., "ratio", "mean brain signal to the scanner's spatial noise", ge=0.01, le=1e6
+    )
+    sfnr: float = field(
+        ..., "ratio", "mean brain signal to its fluctuation in time", ge=0.01, le=1e6
+    )
+    max_activity: float = field(
+        ..., "scanner units", "signal where the template is 1", ge=1e-9, le=1e12
+    )
     # fmrisim turns the FWHM into an exponent by a logarithm that needs more than 0.368.
     fwhm: float = field(..., "mm", "smoothness of the noise", gt=0.4, le=100)
-    auto_reg_sigma: float = field(1.0, "weight", "autoregressive share of the fluctuation", ge=0)
+    auto_reg_sigma: float = field(
+        1.0, "weight", "autoregressive share of the fluctuation", ge=0, le=1e6
+    )
     auto_reg_rho: tuple[Coefficient, ...] = field(
         (0.5,), "coefficients", "autoregression", min_length=1, max_length=10, strict=False
     )
     ma_rho: tuple[Coefficient, ...] = field(
         (0.0,), "coefficients", "moving average", min_length=1, max_length=10, strict=False
     )
-    physiological_sigma: float = field(0.0, "weight", "heart beat and breathing", ge=0)
-    task_sigma: float = field(0.0, "weight", "noise that comes with events", ge=0)
-    drift_sigma: float = field(0.0, "scanner units", "SD of the scanner's drift", ge=0)
+    physiological_sigma: float = field(0.0, "weight", "heart beat and breathing", ge=0, le=1e6)
+    task_sigma: float = field(0.0, "weight", "noise that comes with events", ge=0, le=1e6)
+    drift_sigma: float = field(0.0, "scanner units", "SD of the scanner's drift", ge=0, le=1e12)
 
     @model_validator(mode="after")
     def _refuse_what_explodes(self) -> "NoiseParameters":
@@ -255,7 +263,9 @@ def first_problem(error: ValidationError) -> str:
 def _read_parameters(path: Path) -> tuple[str, NoiseParameters]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return str(content["name"]), NoiseParameters.model_validate(content["noise"])
+        return printable(str(content["name"]))[:80], NoiseParameters.model_validate(
+            content["noise"]
+        )
     except OSError as error:
         raise SubjectError(f"{path}: {error.strerror}") from error
     except ValidationError as error:

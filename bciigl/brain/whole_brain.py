@@ -10,7 +10,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from bciigl.base.seeds import Seed
-from bciigl.brain.arma import arma_filter, arma_sd
+from bciigl.brain.arma import arma_filter, arma_run_sd
 from bciigl.brain.courses import RunPlan, brain_courses, drift
 from bciigl.brain.field import Field
 from bciigl.brain.subject import NoiseParameters, Subject
@@ -44,7 +44,7 @@ def _mixtures(
     ]
     variance = weight**2 + sum((pattern**2 for _, pattern in patterns), np.zeros(field.voxels))
     sd = np.sqrt(np.where(variance > 0, variance, 1.0))
-    autoregressive = _autoregressive(parameters, field, seed.rng("arma"))
+    autoregressive = _autoregressive(parameters, field, plan.frames, seed.rng("arma"))
     for frame in range(plan.frames):
         mixture = weight * next(autoregressive) if weight else np.zeros(field.voxels)
         for course, pattern in patterns:
@@ -53,12 +53,12 @@ def _mixtures(
 
 
 def _autoregressive(
-    parameters: NoiseParameters, field: Field, rng: np.random.Generator
+    parameters: NoiseParameters, field: Field, frames: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Yield the ARMA field frame by frame, (brain voxels,), of SD 1 once it has settled."""
+    """Yield the ARMA field frame by frame, (brain voxels,), of SD 1 within a run."""
     numerator, denominator = arma_filter(parameters)
-    sd = np.sqrt(field.variance()) * arma_sd(parameters)
+    sd = np.sqrt(field.variance) * arma_run_sd(parameters, frames)
     state = np.zeros((len(denominator) - 1, field.voxels))
-    while True:
+    for _ in range(frames):
         value, state = lfilter(numerator, denominator, field.draw(rng)[None], axis=0, zi=state)
         yield value[0] / sd

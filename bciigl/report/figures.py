@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from bciigl.base.files import written_file
 from bciigl.brain import Brain
 from bciigl.brain.response import event_response, peak_time, response_length
 from bciigl.protocol.schedule import event_spacing
@@ -16,8 +17,12 @@ DPI = 150
 REGION_COLOR = RESPONSE_COLOR = "#e8590c"
 NOISE_COLOR = "#dee2e6"
 EVENT_COLOR = "#a5d8ff"
-UNDATED = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-"""What keeps matplotlib's version and the time out of files."""
+UNDATED = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What keeps the time and matplotlib's version out of files."""
 
 
 def region_figure(brain: Brain) -> Figure:
@@ -33,7 +38,7 @@ def region_figure(brain: Brain) -> Figure:
     """
     figure = Figure(figsize=(7.2, 3.0), layout="constrained", dpi=DPI, facecolor="black")
     template, inside, affine = _facing_right_front_up(brain)
-    middle = np.argwhere(inside).mean(axis=0).astype(int)
+    middle = [_fullest(inside, axis) for axis in range(3)]
     position = affine[:3, :3] @ middle + affine[:3, 3]
     size = np.linalg.norm(affine[:3, :3], axis=0)
     views = [("sagittal, x", 0, "PAIS"), ("coronal, y", 1, "LRIS"), ("axial, z", 2, "LRPA")]
@@ -127,8 +132,15 @@ def _facing_right_front_up(brain: Brain) -> tuple[np.ndarray, np.ndarray, np.nda
     return template.get_fdata(), np.asarray(region.dataobj), template.affine
 
 
+def _fullest(inside: np.ndarray, axis: int) -> int:
+    """Return the slice along an axis with most of the region; of several the most central."""
+    counts = inside.sum(axis=tuple(each for each in range(3) if each != axis), dtype=int)
+    fullest = np.flatnonzero(counts == counts.max())
+    return int(fullest[(len(fullest) - 1) // 2])
+
+
 def save(figure: Figure, path: str | os.PathLike) -> None:
     """Write a figure as a .png, .svg or .pdf file; the same figure gives the same bytes."""
     ending = os.path.splitext(path)[1]
-    with matplotlib.rc_context({"svg.hashsalt": "bciigl"}):
-        figure.savefig(path, facecolor=figure.get_facecolor(), metadata=UNDATED[ending])
+    with matplotlib.rc_context({"svg.hashsalt": "bciigl"}), written_file(path) as temporary:
+        figure.savefig(temporary, facecolor=figure.get_facecolor(), metadata=UNDATED[ending])

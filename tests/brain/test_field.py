@@ -49,14 +49,14 @@ def test_volumes_drawn_here_have_the_covariance_too():
     volumes = np.array([FIELD.draw(rng) for _ in range(count)])
     np.testing.assert_allclose(volumes.mean(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(volumes.std(axis=1), 1, atol=1e-12)
-    variance = FIELD.variance()
+    variance = FIELD.variance
     # five standard errors, for the largest of 700 voxels
     np.testing.assert_allclose((volumes**2).mean(axis=0) / variance, 1, atol=5 * (2 / count) ** 0.5)
 
 
 def test_variance_is_the_covariance_s_diagonal_and_one_on_average():
-    np.testing.assert_allclose(FIELD.variance(), np.diag(FIELD.covariance(BRAIN)), atol=1e-12)
-    assert FIELD.variance().mean() == pytest.approx(1, abs=1e-9)
+    np.testing.assert_allclose(FIELD.variance, np.diag(FIELD.covariance(BRAIN)), atol=1e-12)
+    assert FIELD.variance.mean() == pytest.approx(1, abs=1e-9)
 
 
 def test_brain_s_mean_has_no_variance():

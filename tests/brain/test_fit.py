@@ -134,6 +134,11 @@ def with_nan(data):
     return data
 
 
+def still_brain(data):
+    data[12, 10:14] = 500
+    return data
+
+
 BAD = {
     "should be a 4-D recording (x, y, z, time), got 24 x 26 x 22": lambda data: data[..., 0],
     "should have at least 20 volumes, got 5": lambda data: data[..., :5],
@@ -142,6 +147,7 @@ BAD = {
     "no signal that changes in time": lambda data: np.repeat(data[..., :1], 30, axis=3),
     "holds no signal": lambda data: 0 * data,
     "100 % of its values are negative": lambda data: data - 2000,
+    "never change, such as [": still_brain,
     "complex": lambda data: data.astype("c8"),
     "shows no air around the head": lambda data: 0 * data + 100 + np.arange(30, dtype="f4"),
     "is empty in the air around the head": lambda data: data * SUBJECT.mask[..., None],
@@ -179,6 +185,32 @@ def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
     assert (result.exit_code, "no such file" in result.stderr) == (2, True)
     result = bciigl("subject", "fit", tmp_path, "--out", tmp_path / "me")
     assert (result.exit_code, "is a folder" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(123, 7), (71, 1), (43, 128), (70, 99), (42, 200), (40, 9), (108, 0xFF), (344, 0)],
+)
+def test_header_that_makes_no_sense_is_refused_or_read(bciigl, bold, tmp_path, place, value):
+    content = bytearray(bold(name="bold.nii").read_bytes())
+    content[place] = value
+    path = tmp_path / "odd.nii"
+    path.write_bytes(content)
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me", "--mask", tmp_path / "none")
+    assert result.exit_code == 2
+    assert str(tmp_path) in result.stderr.splitlines()[-1]
+
+
+def test_header_that_promises_too_much_is_refused(bciigl, tmp_path):
+    header = nibabel.Nifti1Header()
+    header.set_data_dtype("f8")
+    header.set_data_shape((32_000, 32_000, 32_000))
+    header["magic"], header["vox_offset"] = b"n+1", 352
+    for name, pack in {"huge.nii": bytes, "huge.nii.gz": gzip.compress}.items():
+        (tmp_path / name).write_bytes(pack(header.binaryblock + bytes(100)))
+        result = bciigl("subject", "fit", tmp_path / name, "--out", tmp_path / "me")
+        assert result.exit_code == 2
+        assert "is truncated or damaged (448 bytes cannot hold 32000 x" in result.stderr
 
 
 def test_other_kind_of_image_is_refused(bciigl, tmp_path):

@@ -119,7 +119,8 @@ def twelve_lags(runs):
     return autocorrelation(runs, 12)
 
 
-# Each alone: what its law fixes exactly is tested below; these are what it leaves to chance.
+# Each alone: these are what its law leaves to chance. What it fixes is tested exactly, below and in
+# test_courses.py; one drift of a run tells little about its law by statistics.
 SOURCES = {
     "arma": [twelve_lags, spatial_correlation],
     "drift": [twelve_lags],

@@ -60,6 +60,16 @@ def test_frames_are_sampled_in_the_middle():
     np.testing.assert_allclose(frames, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(("tr", "delay"), [(0.7, 2.3), (2.2, 0.0), (0.1, 10.0)])
+def test_response_is_whole_whatever_the_tr(tr, delay):
+    odd = brain(brain={"noise": 0.0, "hrf_delay": delay}, timing={"tr": tr, "decision": 9.0})
+    scanner = odd.scan()
+    times = (np.arange(scanner.frames) + 0.5) * tr
+    expected = np.outer(event_response(times - 3.3, 2.0, delay), odd.patterns["judgment", True])
+    found = scanner.play([Event("judgment", 3.3, True)]) - BASE
+    np.testing.assert_allclose(found, 0.5 * SD * expected, atol=1e-9)
+
+
 def test_hrf_delay_shifts_the_response():
     late = brain(brain={"noise": 0.0, "hrf_delay": 1.5})
     event = Event("judgment", 3.0, False)
@@ -120,7 +130,7 @@ def test_nothing_before_an_event_changes():
 EVENTS = st.lists(
     st.builds(
         lambda onset, which: Event(which[0], onset, which[1]),
-        st.floats(0, 119.9),
+        st.one_of(st.floats(0, 119.9), st.sampled_from([0.0, 0.75, 12.0, 21.0, 119.25])),
         st.sampled_from(list(QUIET.patterns)),
     ),
     max_size=12,
@@ -169,6 +179,13 @@ def test_frames_come_when_they_are_complete():
         next(scanner)
 
 
+@pytest.mark.parametrize("tr", [0.1, 0.7, 1.1, 2.2])
+def test_frame_is_complete_at_its_end_whatever_the_tr(tr):
+    scanner = brain(timing={"tr": tr, "decision": 9.0}).scan()
+    for k in range(1, 40):
+        assert len(scanner.until(k * tr)) == 1
+
+
 def test_frames_given_out_are_copies():
     scanner = QUIET.scan()
     first = next(scanner)
@@ -204,7 +221,7 @@ def test_event_that_is_not_in_the_protocol_is_refused(kind, content, message):
         QUIET.scan().announce(Event(kind, 1.0, content))
 
 
-def test_scanner_keeps_no_labels():
+def test_scanner_gives_out_frames_alone():
     scanner = NOISY.scan()
     scanner.announce(Event("imagination", 1.0, 8))
     public = {name for name in dir(scanner) if not name.startswith("_")}

@@ -1,6 +1,7 @@
 """The brain as a whole: determinism, separate recordings, whole-brain frames, motion."""
 
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -114,9 +115,11 @@ def test_run_that_the_protocol_does_not_have_is_refused(arguments, message):
     brain = Brain(protocol(task={"trials": 10}))
     with pytest.raises(BciiglError, match=message):
         brain.scan(**arguments)
-    if "session" not in arguments:
+    if "trials" not in arguments:
         with pytest.raises(BciiglError, match=message):
-            brain.record_separately([], **arguments)
+            Brain(protocol(task={"trials": 10}, recording="separate")).record_separately(
+                [], **arguments
+            )
 
 
 def test_files_are_looked_for_beside_the_protocol(tmp_path, monkeypatch):
@@ -247,6 +250,21 @@ def test_memory_does_not_grow_with_the_frames(small):
     assert many - few < 648 * 100
 
 
+def test_motion_shifts_the_brain_of_whole_volumes(small):
+    moved = small(brain={"motion": {"spikes_per_minute": 6.0, "size": 8.0}})
+    still, shaken = (each.scan(whole_brain=True).play([]) for each in (small(), moved))
+    mask = head().mask
+    shift = (shaken - still)[:, mask]
+    np.testing.assert_allclose(shift, np.outer(shift[:, 0], np.ones(mask.sum())), atol=1e-9)
+    np.testing.assert_array_equal(shaken[:, ~mask], still[:, ~mask])
+    assert shift[:, 0].max() == pytest.approx(8 * moved.subject.noise_sd)
+
+
+def test_brain_can_be_handed_to_another_process(small):
+    brain = pickle.loads(pickle.dumps(small()))  # noqa: S301
+    np.testing.assert_array_equal(brain.scan().play([]), small().scan().play([]))
+
+
 def test_no_voxel_is_negative(small):
     assert small(brain={"noise": 10.0}).scan(whole_brain=True).play([]).min() == 0
 
@@ -254,6 +272,23 @@ def test_no_voxel_is_negative(small):
 def test_separate_protocol_has_no_shared_series(small):
     with pytest.raises(BciiglError, match="record_separately"):
         small(recording="separate").scan()
+
+
+def test_shared_protocol_has_no_separate_recordings(small):
+    with pytest.raises(BciiglError, match="use Brain.scan"):
+        small().record_separately([])
+
+
+@pytest.mark.parametrize("onset", [-5.0, 48.0, 1e6, float("nan")])
+def test_separate_event_outside_the_run_is_refused(small, onset):
+    with pytest.raises(BciiglError, match="not within the run of 48 s"):
+        small(recording="separate").record_separately([Event("perception", onset, 7)])
+
+
+def test_separate_event_after_the_last_sample_leaves_no_trace(small):
+    brain = small(recording="separate", brain={"noise": 0.0})
+    frames = brain.record_separately([Event("perception", 47.9, 7)])["perception"]
+    np.testing.assert_array_equal(frames, np.tile(brain.subject.base[brain.region.index], (32, 1)))
 
 
 def separate_run(brain, run=0):
@@ -308,3 +343,6 @@ def test_task_noise_follows_the_planned_events(small):
     rest = noise[~on]
     np.testing.assert_allclose(rest, np.broadcast_to(rest[0], rest.shape), atol=1e-9)
     assert (noise[on].std(axis=0) > 0).all()
+    # 39 s hold 22.9 frames of 1.7 s; the last is sampled after the trial
+    cut_off = small(brain={"noise_sources": off}, timing={"tr": 1.7}).scan(trials=1).play([])
+    np.testing.assert_allclose(cut_off[-1], cut_off[0], atol=1e-9)

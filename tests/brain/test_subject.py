@@ -9,10 +9,14 @@ from brainiak.utils import fmrisim
 from heads import head
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.seeds import Seed
 from bciigl.brain import load_subject, stock
+from bciigl.brain.courses import RunPlan
 from bciigl.brain.images import write_image
+from bciigl.brain.noise import ExactNoise
+from bciigl.brain.region import find_region
 from bciigl.brain.subject import NoiseParameters, SubjectError
-from bciigl.protocol.model import NoiseSources
+from bciigl.protocol.model import Cube, NoiseSources
 
 
 def test_built_in_mask_and_template_are_fmrisim_s():
@@ -109,7 +113,7 @@ BROKEN = {
     "a name and noise": lambda folder: (folder / "subject.json").write_text("[[" * 99_999),
     "JSON with a name": broken_json(lambda content: content.pop("noise")),
     "noise.snr: Field required": broken_json(lambda content: content["noise"].pop("snr")),
-    "noise.sfnr: Input should be greater than 0, got -1": broken_json(
+    "noise.sfnr: Input should be greater than or equal to 0.01, got -1": broken_json(
         lambda content: content["noise"].update(sfnr=-1.0)
     ),
     "noise.fwhm": broken_json(lambda content: content["noise"].update(fwhm=0.1)),
@@ -134,6 +138,26 @@ def test_broken_folder_is_refused_with_the_reason(message, tmp_path):
     BROKEN[message](tmp_path / "me")
     with pytest.raises(BciiglError, match=message):
         load_subject("me", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "extreme", [{"snr": 0.01, "sfnr": 0.01}, {"drift_sigma": 1e12}, {"auto_reg_sigma": 1e6}]
+)
+def test_extreme_parameters_give_finite_frames(extreme):
+    subject = head(**extreme)
+    region = find_region(Cube(center=(8, 10, 8), size=3), subject)
+    plan = RunPlan(1.5, np.zeros(20, bool))
+    engine = ExactNoise(subject, region, NoiseSources())
+    assert np.isfinite(engine.run(plan, Seed(0))).all()
+    assert all(np.isfinite(volume).all() for volume in engine.volumes(plan, Seed(0)))
+
+
+def test_name_is_safe_to_print(tmp_path):
+    head().save(tmp_path / "me")
+    broken_json(lambda content: content.update(name="\x1b[31mred\n" + "x" * 500))(tmp_path / "me")
+    name = load_subject("me", tmp_path).name
+    assert name.isprintable()
+    assert len(name) <= 80
 
 
 def test_missing_folder_is_told():

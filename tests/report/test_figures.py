@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bciigl.brain import Brain
+from bciigl.brain import Brain, load_subject
+from bciigl.brain.images import write_image
 from bciigl.brain.response import peak_time
-from bciigl.protocol import load
+from bciigl.protocol import Protocol, load
 from bciigl.report.figures import region_figure, response_figure
 
 
@@ -28,6 +29,20 @@ def test_region_lies_left_behind_and_above_in_three_slices(brain):
         row, column = where.mean(axis=0) / template.shape
         assert column < 0.4, across  # back and left are at the left of the picture
         assert row > 0.6 if up == "top" else row < 0.4
+
+
+def test_slices_go_through_the_region_even_if_it_has_two_parts(tmp_path):
+    subject = load_subject("brainiak")
+    mask = np.zeros(subject.shape, np.uint8)
+    mask[13:17, 40:44, 29:33] = mask[37:40, 40:43, 29:32] = 1
+    write_image(tmp_path / "both.nii.gz", mask, subject.affine)
+    region = {"shape": "mask", "file": str(tmp_path / "both.nii.gz")}
+    both = Brain(Protocol(name="x", task={"options": [1, 2, 3]}, brain={"region": region}))
+    sagittal, coronal, axial = region_figure(both).axes
+    assert -43 < float(sagittal.get_title().split("=")[1].split()[0]) < -33
+    # voxels off the slice are projected onto it
+    for axis in (coronal, axial):
+        assert (~np.ma.getmaskarray(axis.images[1].get_array())).sum() == 16 + 9
 
 
 def test_edges_are_labelled(brain):

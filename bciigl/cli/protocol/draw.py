@@ -39,4 +39,6 @@ def draw(file: str, out: str, ending: str, as_json: bool) -> None:
     if as_json:
         echo_json({figure: str(path) for figure, path in written.items()})
     else:
+        x, y, z = brain.region.millimetres.mean(axis=0)
+        click.echo(f"{len(brain.region)} voxels around ({x:.0f}, {y:.0f}, {z:.0f}) mm")
         click.echo("wrote " + " and ".join(map(str, written.values())))

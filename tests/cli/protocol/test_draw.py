@@ -16,6 +16,8 @@ def test_figures_are_written(bciigl, tmp_path, ending, begins):
         path = out / f"number_guessing_{name}.{ending}"
         assert path.read_bytes().startswith(begins)
         assert str(path) in result.stdout
+    assert result.stdout.startswith("64 voxels around (-38, -47, 45) mm\n")
+    assert len(list(out.iterdir())) == 2
 
 
 def test_json_names_the_files(bciigl, tmp_path):
