@@ -94,7 +94,8 @@ class Brain:
         run : int
             Which run of the session, from 0; each has noise of its own.
         trials : int
-            How many trials there is time for; by default as many as the protocol plans.
+            How many trials there is time for; by default as many as the protocol plans for that
+            run. Where it is given, there can be more runs than planned.
         whole_brain : bool
             Give frames of all voxels, (x, y, z), instead of the region's, (voxels,).
         """
@@ -181,10 +182,11 @@ class Brain:
             near = did_you_mean(session, sessions)
             raise BciiglError(f"session should be train or test, got {session!r}{near}")
         planned = trials_per_run(self.protocol, sessions[session])
-        if run not in range(len(planned)):
+        runs = range(len(planned) if trials is None else 1_000_000)
+        if run not in runs:
             raise BciiglError(
-                f"run should be from 0 to {len(planned) - 1}: the protocol has "
-                f"{sessions[session]} trials in session {session}, got {run!r}"
+                f"run should be from 0 to {runs[-1]}, got {run!r}: the protocol plans "
+                f"{sessions[session]} trials in session {session}; give trials for a run beyond"
             )
         trials = planned[run] if trials is None else trials
         if trials < 1 or frames_per_run(self.protocol, trials) > NIFTI_FRAMES:

@@ -95,6 +95,7 @@ def test_runs_are_as_long_as_the_protocol_plans():
     assert [brain.scan(run=run).frames for run in range(3)] == [80, 80, 44]  # 4, 4, 2 trials
     assert brain.scan("test", 1).frames == 26
     assert brain.scan(run=2, trials=4).frames == 80
+    assert brain.scan(run=99, trials=4).frames == 80
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,9 @@ def test_runs_are_as_long_as_the_protocol_plans():
     [
         (
             {"run": 3},
-            "run should be from 0 to 2: the protocol has 10 trials in session train, got 3",
+            "run should be from 0 to 2, got 3: the protocol plans 10 trials",
         ),
+        ({"run": -1, "trials": 4}, "run should be from 0 to 999999, got -1"),
         ({"run": -1}, "run should be from 0 to 2"),
         ({"run": 0.5}, "run should be from 0 to 2"),
         ({"session": "tests"}, "train or test, got 'tests'; did you mean 'test'"),
