@@ -20,10 +20,9 @@ from bciigl.brain.subject import Subject
 MOST_COVARIANCE_VOXELS = 3000
 """Voxels up to which a region is drawn by its covariance; a larger one is cut out of the brain."""
 
-
 MODES = 12
 """Principal modes whose effect on a volume's SD counts; they hold 70 % of the built-in brain's
-variance, and the rest averages out (twice as many change correlations by less than 0.0002)."""
+variance, and the rest averages out (twice as many change no correlation by more than 0.0004)."""
 
 
 @lru_cache(maxsize=4)

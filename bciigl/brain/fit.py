@@ -19,7 +19,6 @@ FEWEST_FRAMES = 20
 ENOUGH_FRAMES = 100
 """Volumes below which the estimates of autocorrelation vary much from sample to sample."""
 
-
 AIR_DISTANCE = 5
 """Voxels from the brain at which fmrisim begins to count what it sees as background."""
 
@@ -66,10 +65,30 @@ def fit_subject(
     report("reading the recording")
     image = _read_recording(bold, tr)
     report("finding the brain")
-    found, template = stock.brain_mask(image.data)
-    brain = found
+    brain, template = stock.brain_mask(image.data)
     if mask is not None:
         brain = read_mask(mask, image.data.shape[:3], image.affine, "the recording")
+    _refuse_if_no_brain(brain, image, bold, mask)
+    report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
+    voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)
+    estimated = stock.estimate_noise(
+        image.data, brain, template, voxel_size, Seed(seed).rng("subject fit")
+    )
+    subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))
+    about = {
+        "source": os.path.basename(bold),
+        "frames": image.data.shape[3],
+        "tr": image.tr,
+        "seed": seed,
+        "mask": "fmrisim.mask_brain" if mask is None else os.path.basename(mask),
+    }
+    return subject, about
+
+
+def _refuse_if_no_brain(
+    brain: np.ndarray, image: Image, bold: str | os.PathLike, mask: str | os.PathLike | None
+) -> None:
+    """Raise an error unless the mask holds a living brain with air around it."""
     if brain.sum() < FEWEST_BRAIN_VOXELS:
         raise FitError(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
@@ -91,20 +110,6 @@ def fit_subject(
             f"{AIR_DISTANCE} voxels from the brain, which tells the scanner's noise; give a "
             f"recording that has not been cropped or skull-stripped, or {remedy}"
         )
-    report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
-    voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)
-    estimated = stock.estimate_noise(
-        image.data, brain, template, voxel_size, Seed(seed).rng("subject fit")
-    )
-    subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))
-    about = {
-        "source": os.path.basename(bold),
-        "frames": image.data.shape[3],
-        "tr": image.tr,
-        "seed": seed,
-        "mask": "fmrisim.mask_brain" if mask is None else os.path.basename(mask),
-    }
-    return subject, about
 
 
 def _read_recording(path: str | os.PathLike, tr: float | None) -> Image:

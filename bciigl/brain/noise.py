@@ -28,7 +28,10 @@ from bciigl.protocol.model import NoiseSources
 
 
 class Engine(Protocol):
-    """What makes the noise of a region."""
+    """What makes a subject's noise."""
+
+    def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
+        """Set up what all runs share."""
 
     def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return a run's full-strength noise in scanner units, (frames, voxels)."""
@@ -116,7 +119,4 @@ class StockNoise:
         )
 
 
-ENGINES: dict[str, type[ExactNoise] | type[StockNoise]] = {
-    "exact": ExactNoise,
-    "fmrisim": StockNoise,
-}
+ENGINES: dict[str, type[Engine]] = {"exact": ExactNoise, "fmrisim": StockNoise}

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bciigl.cli.loading import brain_findings
 from bciigl.cli.output import echo_json, json_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bciigl.protocol import Protocol, Report
+    from bciigl.protocol.science import Finding
 
 
 @click.command()
@@ -25,7 +27,7 @@ def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
     """
     from bciigl.protocol import check as check_file
 
-    reports = [check_file(file, brain_findings) for file in files]
+    reports = [check_file(file, _brain_findings) for file in files]
     valid = all(report.protocol is not None for report in reports)
     if as_json:
         echo_json({"valid": valid, "files": [_as_dict(report) for report in reports]})
@@ -33,6 +35,13 @@ def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
         for report in reports:
             _echo(report)
     ctx.exit(0 if valid else 2)
+
+
+def _brain_findings(protocol: Protocol, folder: Path) -> list[Finding]:
+    # Imported only once a file has passed all other checks: it takes a second.
+    from bciigl.brain.check import brain_findings
+
+    return brain_findings(protocol, folder)
 
 
 def _as_dict(report: Report) -> dict[str, Any]:
