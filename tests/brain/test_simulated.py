@@ -345,6 +345,6 @@ def test_task_noise_follows_the_planned_events(small):
     rest = noise[~on]
     np.testing.assert_allclose(rest, np.broadcast_to(rest[0], rest.shape), atol=1e-9)
     assert (noise[on].std(axis=0) > 0).all()
-    # 39 s hold 22.9 frames of 1.7 s; the last is sampled after the trial
-    cut_off = small(brain={"noise_sources": off}, timing={"tr": 1.7}).scan(trials=1).play([])
+    # 39 s hold 24.4 frames of 1.6 s; the 25th is sampled after the trial, at 39.2 s
+    cut_off = small(brain={"noise_sources": off}, timing={"tr": 1.6}).scan(trials=1).play([])
     np.testing.assert_allclose(cut_off[-1], cut_off[0], atol=1e-9)
