@@ -41,23 +41,18 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def refuse_existing(folder: str | os.PathLike) -> None:
-    """Raise `FileExistsError` unless `folder` can be made: it does not exist, or is empty."""
-    path = Path(folder)
-    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
-        raise FileExistsError(
-            errno.EEXIST, "exists already and is not an empty folder", os.fspath(path)
-        )
-
-
 @contextmanager
-def written_whole(folder: str | os.PathLike) -> Iterator[Path]:
+def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary folder to fill, which then takes the place of `folder`.
 
-    If filling it fails, nothing is left behind. `folder` must pass `refuse_existing`.
+    If filling it fails, nothing is left behind. Unless `folder` is absent or empty,
+    `FileExistsError` is raised before anything is done.
     """
-    refuse_existing(folder)
     folder = Path(os.path.abspath(folder))
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise FileExistsError(
+            errno.EEXIST, "exists already and is not an empty folder", str(folder)
+        )
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from bciigl.base.errors import BciiglError, printable, shortened
-from bciigl.base.files import written_whole
+from bciigl.base.files import written_folder
 from bciigl.brain.images import read_image, read_mask, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
@@ -183,7 +183,7 @@ class Subject:
         **about
             What else to note in subject.json, such as where the subject comes from.
         """
-        with written_whole(folder) as temporary:
+        with written_folder(folder) as temporary:
             self.write_files(temporary, **about)
 
     def write_files(self, folder: Path, **about: Any) -> None:

@@ -10,7 +10,7 @@ import click
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """Give a function that shows what begins, and how long it has been going on."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda step: click.echo(f"{step} ...", err=True)
         return
     from rich.console import Console

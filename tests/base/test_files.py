@@ -2,7 +2,7 @@
 
 import pytest
 
-from bciigl.base.files import write_text, written_whole
+from bciigl.base.files import write_text, written_folder
 
 
 def test_text_is_written_as_utf8_with_unix_line_ends(tmp_path):
@@ -36,7 +36,7 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 def test_folder_appears_when_it_is_filled(tmp_path):
-    with written_whole(tmp_path / "new" / "folder") as temporary:
+    with written_folder(tmp_path / "new" / "folder") as temporary:
         (temporary / "a").write_text("1")
         assert not (tmp_path / "new" / "folder").exists()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["folder"]
@@ -44,7 +44,7 @@ def test_folder_appears_when_it_is_filled(tmp_path):
 
 
 def test_folder_that_cannot_be_filled_leaves_nothing(tmp_path):
-    with pytest.raises(KeyError), written_whole(tmp_path / "folder") as temporary:
+    with pytest.raises(KeyError), written_folder(tmp_path / "folder") as temporary:
         (temporary / "a").write_text("1")
         raise KeyError
     assert not list(tmp_path.iterdir())
@@ -60,6 +60,6 @@ def test_what_exists_is_not_replaced(tmp_path, kind):
         (place / "mine").write_text("mine")
     else:
         place.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(FileExistsError, match="place"), written_whole(place):
+    with pytest.raises(FileExistsError, match="place"), written_folder(place):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["place"]

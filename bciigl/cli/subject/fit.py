@@ -23,12 +23,12 @@ def fit(bold: str, out: str, mask: str | None, tr: float | None, seed: int, as_j
     template.nii.gz, mask.nii.gz and subject.json into FOLDER, which a protocol can then name in
     brain.subject. Takes about a second per volume.
     """
-    from bciigl.base.files import written_whole
+    from bciigl.base.files import written_folder
     from bciigl.brain.fit import ENOUGH_FRAMES, fit_subject
 
     name = os.path.basename(os.path.abspath(out))
     # The folder is made first: minutes of work should not end at a place that cannot be written.
-    with written_whole(out) as temporary, steps() as report:
+    with written_folder(out) as temporary, steps() as report:
         subject, about = fit_subject(bold, name=name, mask=mask, tr=tr, seed=seed, report=report)
         subject.write_files(temporary, **about)
     if about["frames"] < ENOUGH_FRAMES:
