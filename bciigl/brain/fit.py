@@ -10,7 +10,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import stock
-from bciigl.brain.images import Image, read_image, read_mask
+from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
 from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject, first_problem
 
 FEWEST_FRAMES = 20
@@ -70,9 +70,8 @@ def fit_subject(
         brain = read_mask(mask, image.data.shape[:3], image.affine, "the recording")
     _refuse_if_no_brain(brain, image, bold, mask)
     report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
-    voxel_size = np.linalg.norm(image.affine[:3, :3], axis=0)
     estimated = stock.estimate_noise(
-        image.data, brain, template, voxel_size, Seed(seed).rng("subject fit")
+        image.data, brain, template, voxel_size(image.affine), Seed(seed).rng("subject fit")
     )
     subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))
     about = {
@@ -115,7 +114,7 @@ def _refuse_if_no_brain(
 def _read_recording(path: str | os.PathLike, tr: float | None) -> Image:
     image = read_image(path)
     image = image._replace(tr=tr if tr is not None else image.tr)
-    shape = " x ".join(map(str, image.data.shape))
+    shape = dimensions(image.data.shape)
     if image.data.ndim != 4:
         raise FitError(f"{path}: should be a 4-D recording (x, y, z, time), got {shape}")
     if image.data.shape[3] < FEWEST_FRAMES:

@@ -49,6 +49,16 @@ class Image(NamedTuple):
     tr: float | None
 
 
+def voxel_size(affine: np.ndarray) -> np.ndarray:
+    """Return the edge lengths of a voxel in mm, (3,)."""
+    return np.linalg.norm(affine[:3, :3], axis=0)
+
+
+def dimensions(shape: tuple[int, ...]) -> str:
+    """Return a shape in words, such as ``"53 x 63 x 46"``."""
+    return " x ".join(map(str, shape))
+
+
 def read_image(path: str | os.PathLike) -> Image:
     """Return the image in a NIfTI file.
 
@@ -68,7 +78,7 @@ def read_image(path: str | os.PathLike) -> Image:
         if np.issubdtype(image.get_data_dtype(), np.complexfloating):
             raise ImageError(f"{path}: holds complex numbers; save its magnitude")
         if math.prod(image.shape) * image.get_data_dtype().itemsize > size:
-            raise EOFError(f"{size} bytes cannot hold {' x '.join(map(str, image.shape))} voxels")
+            raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
         data = np.asarray(image.dataobj, dtype=float)
         tr = _repetition_time(image.header)
     except UNREADABLE as error:
@@ -107,9 +117,9 @@ def read_mask(
     image = read_image(path)
     data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data
     if data.shape != tuple(shape):
-        got, wanted = (" x ".join(map(str, each)) for each in (data.shape, shape))
         raise ImageError(
-            f"{path}: should be on the grid of {of}, {wanted} voxels, got {got}; resample it"
+            f"{path}: should be on the grid of {of}, {dimensions(shape)} voxels, "
+            f"got {dimensions(data.shape)}; resample it"
         )
     if not np.allclose(image.affine, affine, atol=0.01):
         raise ImageError(

@@ -114,7 +114,7 @@ class StockNoise:
         return self._subject.base
 
     def _whole_brain(self, plan: RunPlan, seed: Seed) -> np.ndarray:
-        return stock.whole_brain_noise(
+        return stock.whole_brain_volumes(
             self._subject, self._sources, plan.stimulated, plan.tr, seed.rng("fmrisim")
         )
 

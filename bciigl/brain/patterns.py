@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from bciigl.brain.images import voxel_size
 from bciigl.brain.region import Region
 from bciigl.protocol.model import Brain, Task
 
@@ -46,8 +47,7 @@ def draw_patterns(task: Task, brain: Brain, region: Region, rng: np.random.Gener
 def _smooth_pattern(region: Region, fwhm: float, rng: np.random.Generator) -> np.ndarray:
     if fwhm == 0:
         return rng.random(len(region))
-    voxel_size = np.linalg.norm(region.affine[:3, :3], axis=0)
-    sigma = fwhm / _FWHM_PER_SIGMA / voxel_size
+    sigma = fwhm / _FWHM_PER_SIGMA / voxel_size(region.affine)
     margin = np.ceil(4 * sigma).astype(int)
     corner = region.voxels.min(axis=0) - margin
     shape = region.voxels.max(axis=0) + margin - corner + 1

@@ -35,14 +35,6 @@ class _Response(NamedTuple):
         return self.first + len(self.course)
 
 
-def refuse_outside_run(event: Event, seconds: float) -> None:
-    """Raise an error if an event does not begin within a run of `seconds`."""
-    if not 0 <= event.onset < seconds:
-        raise ScannerError(
-            f"{event.kind} at {event.onset:g} s is not within the run of {seconds:g} s"
-        )
-
-
 class Scanner:
     """One run: announce events, take frames. `Brain.scan` makes it.
 
@@ -90,7 +82,11 @@ class Scanner:
             If a frame that has been taken was sampled after the event's onset, if the run is over
             by then, or if the event is none of the protocol's.
         """
-        refuse_outside_run(event, self.frames * self.tr)
+        if not 0 <= event.onset < self.frames * self.tr:
+            raise ScannerError(
+                f"{event.kind} at {event.onset:g} s is not within the run of "
+                f"{self.frames * self.tr:g} s"
+            )
         if event.onset < (self.taken - 0.5) * self.tr:
             raise ScannerError(
                 f"{event.kind} at {event.onset:g} s comes too late: the frame sampled at "

@@ -18,7 +18,7 @@ from bciigl.brain.noise import ENGINES
 from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.response import event_response, response_length
-from bciigl.brain.scanner import Scanner, refuse_outside_run
+from bciigl.brain.scanner import Scanner
 from bciigl.brain.subject import BUILT_IN, load_subject
 from bciigl.protocol import Protocol, find, load
 from bciigl.protocol.model import Mask
@@ -139,7 +139,7 @@ class Brain:
             raise BciiglError("recording: shared has one recording for all events: use Brain.scan")
         trials = self._trials(session, run, trials)
         by_kind: dict[str, list[Event]] = {}
-        for event in sorted(events, key=lambda each: each.onset):
+        for event in events:
             by_kind.setdefault(event.kind, []).append(event)
         return {
             kind: self._separate(
@@ -162,11 +162,8 @@ class Brain:
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
-        return self._peak * self._pattern(event)
-
-    def _pattern(self, event: Event) -> np.ndarray:
         try:
-            return self.patterns[event.kind, event.content]
+            return self._peak * self.patterns[event.kind, event.content]
         except (KeyError, TypeError):
             known = [content for kind, content in self.patterns if kind == event.kind]
             near = did_you_mean(event.content, map(str, known))
@@ -229,17 +226,11 @@ class Brain:
     def _separate(self, events: list[Event], plan: RunPlan, seed: Seed) -> np.ndarray:
         base = self.subject.base[self.region.index]
         noise = self._full_noise(plan, seed)
-        shape = np.zeros_like(noise)
-        for event in events:
-            refuse_outside_run(event, plan.frames * plan.tr)
-            first, course = self.course(event.onset)
-            course = course[: plan.frames - first]
-            shape[first : first + len(course)] += course[:, None] * self._pattern(event)
-        peak = shape.max(axis=0)
-        shape /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
-        signal = shape  # an event after the last sample leaves it at 0, which cannot be scaled
-        if shape.any():
-            signal = stock.scale_to_noise(shape, noise, self.protocol.brain.cnr)
+        signal = Scanner(self, np.zeros_like(noise), plan.frames, whole_brain=False).play(events)
+        if signal.any():  # not after an event that begins when the last frame has been sampled
+            peak = signal.max(axis=0)
+            signal /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
+            signal = stock.scale_to_noise(signal, noise, self.protocol.brain.cnr)
         return base + signal + self.protocol.brain.noise * noise
 
 

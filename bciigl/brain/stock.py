@@ -1,7 +1,8 @@
 """fmrisim as it comes: the one place where its functions are called and its random state is set.
 
-fmrisim draws from numpy's global random state. Every call here seeds that state from one of our
-generators and puts it back afterwards. Processes, not threads, may call side by side.
+fmrisim draws from numpy's global random state. What draws is called with that state seeded from one
+of our generators, and the state is put back afterwards. Processes, not threads, may call side by
+side.
 """
 
 import warnings
@@ -27,14 +28,14 @@ def noise_dictionary(noise: NoiseParameters, voxel_size: np.ndarray) -> dict:
     }
 
 
-def whole_brain_noise(
+def whole_brain_volumes(
     subject: Subject,
     sources: NoiseSources,
     stimulated: np.ndarray,
     tr: float,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return `fmrisim.generate_noise` on the whole brain, base image included, (x, y, z, frames).
+    """Return base image and noise by `fmrisim.generate_noise`, (x, y, z, frames).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from bciigl.base.errors import BciiglError, printable, shortened
 from bciigl.base.files import written_folder
-from bciigl.brain.images import read_image, read_mask, write_image
+from bciigl.brain.images import read_image, read_mask, voxel_size, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
 BUILT_IN = "brainiak"
@@ -35,10 +35,10 @@ SYSTEM_SHARE = 0.5
 # brainiak's template has 8 bits; fmrisim.mask_brain puts the threshold between 58 and 59 of 254.
 _TEMPLATE_THRESHOLD = 58.5 / 254
 
-# The file's header is a placeholder: it has no origin, and its second axis grows towards the back
-# of the head whatever the header says. These numbers put the default region where an affine
-# registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right cannot be told from
-# the file; here the first axis grows towards the right.
+# The file's header does not say where the head is: it has no origin, and the second axis grows
+# towards the back of the head, not to the front. These numbers put the default region where an
+# affine registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right cannot be
+# told from the file; here the first axis grows towards the right.
 _TEMPLATE_AFFINE = np.array(
     [[3.0, 0, 0, -81.5], [0, -3.0, 0, 77.5], [0, 0, 3.0, -46.5], [0, 0, 0, 1]]
 )
@@ -135,7 +135,7 @@ class Subject:
     @property
     def voxel_size(self) -> np.ndarray:
         """Edge lengths of a voxel, in mm."""
-        return np.linalg.norm(self.affine[:3, :3], axis=0)
+        return voxel_size(self.affine)
 
     @cached_property
     def base(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from bciigl.base.files import written_file
 from bciigl.brain import Brain
+from bciigl.brain.images import voxel_size
 from bciigl.brain.response import event_response, peak_time, response_length
 from bciigl.protocol.schedule import event_spacing
 
@@ -40,7 +41,7 @@ def region_figure(brain: Brain) -> Figure:
     template, inside, affine = _facing_right_front_up(brain)
     middle = [_fullest(inside, axis) for axis in range(3)]
     position = affine[:3, :3] @ middle + affine[:3, 3]
-    size = np.linalg.norm(affine[:3, :3], axis=0)
+    size = voxel_size(affine)
     views = [("sagittal, x", 0, "PAIS"), ("coronal, y", 1, "LRIS"), ("axial, z", 2, "LRPA")]
     extent = size * template.shape
     widths = [extent[1], extent[0], extent[0]]

@@ -51,10 +51,13 @@ def as_document(subject: Subject) -> dict[str, Any]:
 
 def in_words(subject: Subject) -> str:
     """Return a subject's grid and noise, one fact a line."""
+    from bciigl.brain.images import dimensions
+    from bciigl.brain.subject import BRAIN_SOURCES
+
     noise = subject.noise
-    shape = " x ".join(map(str, subject.shape))
+    shape = dimensions(subject.shape)
     size = " x ".join(f"{edge:g}" for edge in subject.voxel_size.round(2))
-    weights = {source: getattr(noise, weight) ** 2 for source, weight in _brain_sources().items()}
+    weights = {source: getattr(noise, weight) ** 2 for source, weight in BRAIN_SOURCES.items()}
     mixture = ", ".join(
         f"{source} {100 * weight / sum(weights.values()):.0f} %"
         for source, weight in weights.items()
@@ -72,9 +75,3 @@ def in_words(subject: Subject) -> str:
             f"    drift   {noise.drift_sigma:.3g}",
         ]
     )
-
-
-def _brain_sources() -> dict[str, str]:
-    from bciigl.brain.subject import BRAIN_SOURCES
-
-    return BRAIN_SOURCES
