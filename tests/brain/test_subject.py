@@ -10,7 +10,7 @@ from heads import head
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
-from bciigl.brain import load_subject, stock
+from bciigl.brain import load_subject
 from bciigl.brain.courses import RunPlan
 from bciigl.brain.images import write_image
 from bciigl.brain.noise import ExactNoise
@@ -35,10 +35,6 @@ def test_built_in_noise_is_stated_in_full():
     assert noise.auto_reg_sigma == pytest.approx(0.395, abs=0.0005)
     assert noise.drift_sigma == pytest.approx(0.605, abs=0.0005)
     assert (noise.auto_reg_rho, noise.ma_rho) == ((0.5,), (0.0,))
-    dictionary = stock.noise_dictionary(noise, np.array([3.0, 3.0, 3.0]))
-    filled_in = fmrisim._noise_dict_update(dict(dictionary))
-    assert filled_in == dictionary  # nothing is left to fmrisim's defaults
-    assert dictionary["matched"] == 0
 
 
 def test_built_in_axes_grow_right_front_up():
