@@ -6,6 +6,7 @@ import click
 
 from bciigl import __version__
 from bciigl.base.errors import BciiglError
+from bciigl.cli.learn import learn
 from bciigl.cli.protocol import protocol
 from bciigl.cli.subject import subject
 
@@ -45,5 +46,6 @@ def cli() -> None:
     """
 
 
+cli.add_command(learn)
 cli.add_command(protocol)
 cli.add_command(subject)

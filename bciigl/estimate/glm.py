@@ -1,0 +1,162 @@
+"""Regression: how much each event evoked, given when all of them happened.
+
+A frame is the sum of the responses to all events, of slow drift, and of noise that resembles itself
+from one frame to the next. The events' amplitudes are estimated together, by generalised least
+squares with a ridge, in a window around those wanted.
+
+The response assumed is that of `bciigl.brain.response`. nilearn has drift bases and statsmodels has
+autoregressive models, but both fit one series at a time; here the weights of the frames, which
+depend on times alone, are computed once and serve all voxels and trials.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from bciigl.base.threads import one_thread
+from bciigl.brain.response import event_response, response_length
+from bciigl.protocol.model import Timing
+
+# Seconds: cosines of longer periods are taken for drift. The usual 128 s would cost a causal
+# estimate, which sees its event from one side only, more precision than drift does.
+DRIFT_PERIOD = 256.0
+# Seconds: frames further from an event tell no more about it.
+WINDOW = 2 * DRIFT_PERIOD
+# Squared peak responses. The response to an event has a squared norm of about 4 at a TR of 1.5 s:
+# neighbouring events are told apart a little less, and noise is not blown up.
+RIDGE = 5.0
+
+
+def estimate(
+    frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing
+) -> np.ndarray:
+    """Return weighted sums of what events evoked, from these frames alone.
+
+    Parameters
+    ----------
+    frames : array, (frames, voxels)
+        From the beginning of the run.
+    onsets : array, (events,)
+        Of all events, in seconds from the beginning of the run.
+    weights : array, (sums, events)
+        How much each event counts in each sum.
+    timing : Timing
+        The TR, and how long an event lasts.
+
+    Returns
+    -------
+    estimates : array, (sums, voxels)
+        Amplitudes: the peak of a lone event's response, shrunk by the ridge.
+    """
+    with one_thread():
+        coefficient = autocorrelation(frames, onsets, timing)
+        estimates = [_weighted_sum(frames, onsets, each, timing, coefficient) for each in weights]
+    return np.array(estimates).reshape(len(weights), frames.shape[1])
+
+
+def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> float:
+    """Return how much the noise of a frame resembles that of the frame before, 0 to 0.9.
+
+    From what is left of the last frames when events and drift are taken out, of all voxels
+    together, and in steps of 0.1: the estimates depend on it little.
+    """
+    first = max(len(frames) - round(WINDOW / timing.tr), 0)
+    inside, times = _events(onsets, first, len(frames), timing)
+    left = frames[first:] - frames[first:].mean(axis=0)
+    basis = _basis(len(left), times, timing.tr, timing.event)
+    left = left - basis @ (basis.T @ left)
+    power = np.vdot(left, left)
+    if power == 0 or len(left) < 2:
+        return 0.0
+    return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9))
+
+
+def _weighted_sum(
+    frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing, coefficient: float
+) -> np.ndarray:
+    first, stop = _window(onsets[weights != 0], len(frames), timing)
+    inside, times = _events(onsets, first, stop, timing)
+    return (
+        _frame_weights(
+            stop - first, times, tuple(weights[inside]), coefficient, timing.tr, timing.event
+        )
+        @ frames[first:stop]
+    )
+
+
+def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
+    """Return the first frame, and the one after the last, that tell about the events wanted."""
+    if not len(wanted):
+        return 0, frames
+    half = WINDOW / 2
+    stop = min(frames, int((wanted.max() + half) / timing.tr))
+    first = min(stop - round(WINDOW / timing.tr), int((wanted.min() - half) / timing.tr))
+    return max(first, 0), stop
+
+
+def _events(
+    onsets: np.ndarray, first: int, stop: int, timing: Timing
+) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Return which events respond in a window, and their onsets in seconds from its beginning."""
+    since = onsets - first * timing.tr
+    last_sample = (stop - first - 0.5) * timing.tr
+    inside = (since > -response_length(timing.event)) & (since < last_sample)
+    # Rounded, so that windows at the same place in a trial share what is cached.
+    return inside, tuple(np.round(since[inside], 6).tolist())
+
+
+@lru_cache(maxsize=1000)
+def _design(frames: int, times: tuple[float, ...], tr: float, duration: float) -> np.ndarray:
+    """Return the regressors of the events, then those of drift, (frames, regressors)."""
+    seconds = (np.arange(frames) + 0.5) * tr
+    responses = event_response(seconds[:, None] - np.array(times), duration)
+    # Cosines grow in number with the time they have to tell drift from events.
+    terms = np.arange(1 + int(2 * frames * tr / DRIFT_PERIOD))
+    drift = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, terms))
+    return np.concatenate([responses.reshape(frames, len(times)), drift], axis=1)
+
+
+@lru_cache(maxsize=1000)
+def _basis(frames: int, times: tuple[float, ...], tr: float, duration: float) -> np.ndarray:
+    """Return orthonormal courses that span the design, (frames, courses)."""
+    left, size, _ = np.linalg.svd(_design(frames, times, tr, duration), full_matrices=False)
+    return left[:, size > 1e-6 * size[0]]
+
+
+@lru_cache(maxsize=5000)
+def _frame_weights(
+    frames: int,
+    times: tuple[float, ...],
+    mixture: tuple[float, ...],
+    coefficient: float,
+    tr: float,
+    duration: float,
+) -> np.ndarray:
+    """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
+    design = _whitened(_design(frames, times, tr, duration), coefficient)
+    # Drift is hardly penalised: only as much as keeps a system with few frames solvable.
+    ridge = np.full(design.shape[1], 1e-6)
+    ridge[: len(times)] = RIDGE
+    system = cho_factor(design.T @ design + np.diag(ridge))
+    wanted = np.zeros(design.shape[1])
+    wanted[: len(times)] = mixture
+    weights = _whitened_transposed(design @ cho_solve(system, wanted), coefficient)
+    weights.flags.writeable = False
+    return weights
+
+
+def _whitened(series: np.ndarray, coefficient: float) -> np.ndarray:
+    """Return the innovations of an AR(1) series, along the first axis."""
+    innovations = series.copy()
+    innovations[0] *= np.sqrt(1 - coefficient**2)
+    innovations[1:] -= coefficient * series[:-1]
+    return innovations
+
+
+def _whitened_transposed(weights: np.ndarray, coefficient: float) -> np.ndarray:
+    """Return weights of a series from weights of its innovations."""
+    of_series = weights.copy()
+    of_series[0] *= np.sqrt(1 - coefficient**2)
+    of_series[:-1] -= coefficient * weights[1:]
+    return of_series

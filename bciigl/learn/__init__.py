@@ -1,0 +1,24 @@
+"""What can be learned with no reward? Learners see arrays only: this room imports base alone."""
+
+from bciigl.learn.action_inclusive import ActionInclusiveIGL
+from bciigl.learn.bandit import ContextualBandit
+from bciigl.learn.ceiling import SupervisedCeiling
+from bciigl.learn.diagnose import Diagnosis, Verdict
+from bciigl.learn.full_conditional import FullConditionalIGL
+from bciigl.learn.ids import LEARNER_IDS, make_learner
+from bciigl.learn.interactions import InputError
+from bciigl.learn.saved import load_learner, save_learner
+
+__all__ = [
+    "ActionInclusiveIGL",
+    "ContextualBandit",
+    "Diagnosis",
+    "FullConditionalIGL",
+    "InputError",
+    "LEARNER_IDS",
+    "SupervisedCeiling",
+    "Verdict",
+    "load_learner",
+    "make_learner",
+    "save_learner",
+]

@@ -1,0 +1,224 @@
+"""AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from bciigl.base.errors import did_you_mean
+from bciigl.base.threads import one_thread
+from bciigl.learn import plain
+from bciigl.learn.bandit import NEVER, fit_policy, predicted_action
+from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed
+from bciigl.learn.interactions import (
+    InputError,
+    Interactions,
+    Scaling,
+    check_interactions,
+    check_matrix,
+    check_whole,
+    folds,
+    run_codes,
+)
+from bciigl.learn.search import Found, Task, discover
+
+METHODS = ("robust", "paper")
+
+
+class ActionInclusiveIGL(BaseEstimator):
+    """A policy and a reward decoder from contexts, actions and feedback: no labels, no rewards.
+
+    Per action, what context and feedback have in common is taken for the reward; which of its two
+    values is the reward follows from the match rate that is known or expected of the behaviour
+    policy; a contextual bandit then learns from the decoded rewards.
+
+    Parameters
+    ----------
+    n_actions : int, optional
+        How many actions there are; by default one more than the largest in the data.
+    one_right : bool
+        Whether exactly one action is right for each context, as when a person has one of the
+        options in mind. The actions then learn from each other. Set it to False where several
+        actions may be right, or none.
+    match_rate : float or array, (n_actions,), optional
+        How often each action is right in baseline trials; where `fit` is given none, in all trials
+        under uniform guessing. By default 1 / `n_actions`. It breaks the symmetry between match and
+        mismatch, and so must not be 1/2.
+    method : str
+        ``"robust"``, or ``"paper"`` for the plain procedure of the paper: gradient training on
+        features as they are, and a flip where the mean decoded reward is above 1/2.
+    random_state : int
+        Of the plain procedure's random start; the robust one draws nothing.
+
+    Attributes
+    ----------
+    policy_ : array, (context features + 1, n_actions)
+        Weights and bias of each action's score.
+    decoder_ : array, (feedback features + 1, n_actions)
+        Weights and bias of the log-odds of each action's reward.
+    match_rate_ : array, (n_actions,)
+        Decoded share of rewarded trials of each action.
+
+    References
+    ----------
+    .. [1] T. Xie, A. Saran, et al., "Interaction-Grounded Learning with Action-inclusive Feedback",
+       NeurIPS 2022.
+    """
+
+    def __init__(
+        self,
+        n_actions: int | None = None,
+        one_right: bool = True,
+        match_rate: float | np.ndarray | None = None,
+        method: str = "robust",
+        random_state: int = 0,
+    ) -> None:
+        self.n_actions = n_actions
+        self.one_right = one_right
+        self.match_rate = match_rate
+        self.method = method
+        self.random_state = random_state
+
+    def fit(
+        self,
+        context: np.ndarray,
+        action: np.ndarray,
+        feedback: np.ndarray,
+        *,
+        propensity: np.ndarray | None = None,
+        run: np.ndarray | None = None,
+        baseline: np.ndarray | None = None,
+    ) -> "ActionInclusiveIGL":
+        """Learn from recorded interactions.
+
+        Parameters
+        ----------
+        context : array, (trials, features)
+            What the agent saw before it acted.
+        action : array of int, (trials,)
+            What it did, from 0.
+        feedback : array, (trials, features)
+            What the brain answered.
+        propensity : array, (trials,), optional
+            The probability with which each action was taken; uniform by default.
+        run : array, (trials,), optional
+            The run of each trial, in the order of time. Each run is centred by its own mean, and
+            what is learned is tested on runs it was not learned from.
+        baseline : array of bool, (trials,), optional
+            Trials whose match rate is known: `match_rate`.
+        """
+        if self.method not in METHODS:
+            near = did_you_mean(self.method, METHODS)
+            raise InputError(f"method must be robust or paper, got {self.method!r}{near}")
+        data = check_interactions(
+            context,
+            action,
+            feedback,
+            propensity=propensity,
+            run=run,
+            baseline=baseline,
+            n_actions=self.n_actions,
+        )
+        rate = self._expected_rate(data)
+        self.n_actions_ = data.n_actions
+        self.n_features_in_ = data.context.shape[1]
+        with one_thread():
+            if self.method == "paper":
+                self._fit_plain(data)
+            else:
+                self._fit_robust(data, rate)
+        return self
+
+    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the action chosen for each context, (trials,).
+
+        Contexts are centred by the training mean, or by each run's own where `run` is given.
+        """
+        check_is_fitted(self)
+        return predicted_action(self.policy_, self.context_scaling_, context, run)
+
+    def decode(
+        self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the probability that each action was rewarded, from its feedback, (trials,)."""
+        check_is_fitted(self)
+        feedback = check_matrix(feedback, "feedback")
+        action = check_whole(action, "action", len(feedback))
+        if action.min() < 0 or action.max() >= self.n_actions_:
+            raise InputError(f"action must be from 0 to {self.n_actions_ - 1}")
+        runs = None if run is None else run_codes(run, len(feedback))
+        odds = self.feedback_scaling_.apply(feedback, runs) @ self.decoder_[:-1] + self.decoder_[-1]
+        return expit(np.take_along_axis(odds, action[:, None], axis=1)[:, 0])
+
+    def diagnose(self) -> Verdict:
+        """Return how far the learner can be trusted, found out without labels on unseen runs.
+
+        A `Diagnosis` with all that was found; for the plain procedure, which looks for nothing, a
+        `Verdict` that says so.
+        """
+        check_is_fitted(self)
+        return self.diagnosis_
+
+    def _expected_rate(self, data: Interactions) -> np.ndarray:
+        """Return the match rate expected of each trial, (trials,)."""
+        uniform = np.full(data.trials, 1 / data.n_actions)
+        if self.match_rate is None:
+            if data.baseline.any():
+                raise InputError("match_rate must be given where there are baseline trials")
+            return uniform
+        rate = np.asarray(self.match_rate, float)
+        if rate.shape not in ((), (data.n_actions,)) or not ((rate > 0) & (rate < 1)).all():
+            raise InputError(
+                f"match_rate must be one or {data.n_actions} numbers between 0 and 1, "
+                f"got {self.match_rate!r}"
+            )
+        of_trial = np.broadcast_to(rate, data.n_actions)[data.action]
+        return np.where(data.baseline, of_trial, uniform) if data.baseline.any() else of_trial
+
+    def _fit_robust(self, data: Interactions, rate: np.ndarray) -> None:
+        self.context_scaling_ = Scaling.of(data.context, data.run)
+        self.feedback_scaling_ = Scaling.of(data.feedback, data.run)
+        data = data._replace(
+            context=self.context_scaling_.apply(data.context, data.run),
+            feedback=self.feedback_scaling_.apply(data.feedback, data.run),
+        )
+        fold = folds(data.run)
+        order = np.lexsort((data.run, fold))
+        task = Task(data, fold, rate, data.baseline, self.one_right).rows(order)
+        found = discover(task)
+        self._keep(task, found)
+        self.diagnosis_ = diagnosed(task, found)
+
+    def _keep(self, task: Task, found: Found) -> None:
+        model, data = found.model, task.data
+        reward = found.reward(data.action)
+        self.match_rate_ = np.bincount(data.action, reward, data.n_actions) / np.maximum(
+            data.taken, 1
+        )
+        prior = logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
+        self.decoder_ = np.vstack([model.feedback_weights, model.feedback_bias + prior])
+        if self.one_right:
+            self.policy_ = np.vstack([model.context_weights, model.context_bias])
+            self.policy_[:-1, data.taken == 0], self.policy_[-1, data.taken == 0] = 0.0, NEVER
+        else:
+            self.policy_ = fit_policy(
+                data.context, data.action, reward, data.weight, data.n_actions
+            )
+
+    def _fit_plain(self, data: Interactions) -> None:
+        unscaled = [
+            Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
+            for each in (data.context, data.feedback)
+        ]
+        self.context_scaling_, self.feedback_scaling_ = unscaled
+        pairs, reward = plain.train(data, np.random.default_rng(self.random_state))
+        self.decoder_ = np.array([pair.feedback for pair in pairs]).T
+        self.match_rate_ = np.bincount(data.action, reward, data.n_actions) / np.maximum(
+            data.taken, 1
+        )
+        self.policy_ = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
+        self.diagnosis_ = Verdict(
+            DOUBTFUL,
+            "the paper's plain procedure is not tested on runs it has not seen.",
+            "Use method='robust' (ai_igl).",
+        )

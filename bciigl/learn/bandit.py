@@ -1,0 +1,183 @@
+"""The offline contextual bandit oracle of Algorithm 1, and the skyline where reward is known."""
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from bciigl.base.errors import did_you_mean
+from bciigl.base.threads import one_thread
+from bciigl.learn.interactions import (
+    InputError,
+    Scaling,
+    check_interactions,
+    check_matrix,
+    check_vector,
+    run_codes,
+)
+from bciigl.learn.logistic import fit_logistic
+
+ESTIMATORS = ("direct", "ips", "dr")
+# An importance weight above this tells more of one trial than of the policy.
+LARGEST_WEIGHT = 20.0
+# The score of an action that was never taken: no other is as low.
+NEVER = -1e3
+
+
+def fit_policy(
+    context: np.ndarray,
+    action: np.ndarray,
+    reward: np.ndarray,
+    weight: np.ndarray,
+    n_actions: int,
+    *,
+    estimator: str = "direct",
+    ridge: float = 1.0,
+) -> np.ndarray:
+    """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
+
+    Parameters
+    ----------
+    context : array, (trials, features)
+        Centred and scaled.
+    action : array of int, (trials,)
+    reward : array, (trials,)
+        0 to 1; a probability where the reward is not sure.
+    weight : array, (trials,)
+        Importance: the inverse propensity, 1 on average.
+    estimator : str
+        ``"direct"``: predict each action's reward from the trials it was taken in.
+        ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
+        ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
+    ridge : float
+        In units of one trial's evidence.
+    """
+    weight = np.minimum(weight, LARGEST_WEIGHT)
+    taken = [action == each for each in range(n_actions)]
+    if estimator == "ips":
+        return np.array([fit_logistic(context, each, reward * weight, ridge) for each in taken]).T
+    direct = np.array(
+        [fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken]
+    ).T
+    if estimator == "direct":
+        return direct
+    return _doubly_robust(context, action, reward, weight, direct, ridge)
+
+
+def _doubly_robust(
+    context: np.ndarray,
+    action: np.ndarray,
+    reward: np.ndarray,
+    weight: np.ndarray,
+    direct: np.ndarray,
+    ridge: float,
+) -> np.ndarray:
+    """Return a linear fit to predictions that the trials of each action have corrected."""
+    features = np.column_stack([context, np.ones(len(context))])
+    corrected = expit(features @ direct)
+    n_actions = direct.shape[1]
+    trials = np.arange(len(action))
+    corrected[trials, action] += n_actions * weight * (reward - corrected[trials, action])
+    penalty = np.full(features.shape[1], ridge)
+    penalty[-1] = 1e-9
+    fitted = np.linalg.solve(features.T @ features + np.diag(penalty), features.T @ corrected)
+    # Nothing corrects what is said of an action that was never taken.
+    never = np.bincount(action, minlength=n_actions) == 0
+    fitted[:-1, never], fitted[-1, never] = 0.0, NEVER
+    return fitted
+
+
+class ContextualBandit(BaseEstimator):
+    """A linear policy from contexts, actions and known rewards: the skyline of every IGL learner.
+
+    Parameters
+    ----------
+    n_actions : int, optional
+        How many actions there are; by default one more than the largest in the data.
+    estimator : str
+        ``"direct"``, ``"ips"`` or ``"dr"``; see `fit_policy`.
+    ridge : float
+        Of the regressions, in units of one trial's evidence.
+
+    Attributes
+    ----------
+    policy_ : array, (features + 1, actions)
+        Weights and bias of each action's score.
+    """
+
+    def __init__(
+        self, n_actions: int | None = None, estimator: str = "direct", ridge: float = 1.0
+    ) -> None:
+        self.n_actions = n_actions
+        self.estimator = estimator
+        self.ridge = ridge
+
+    def fit(
+        self,
+        context: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        *,
+        propensity: np.ndarray | None = None,
+        run: np.ndarray | None = None,
+    ) -> "ContextualBandit":
+        """Learn from recorded interactions.
+
+        Parameters
+        ----------
+        context : array, (trials, features)
+        action : array of int, (trials,)
+        reward : array, (trials,)
+            0 to 1.
+        propensity : array, (trials,), optional
+            The probability with which each action was taken; uniform by default.
+        run : array, (trials,), optional
+            The run of each trial; each run's contexts are then centred by their own mean.
+        """
+        if self.estimator not in ESTIMATORS:
+            near = did_you_mean(self.estimator, ESTIMATORS)
+            raise InputError(
+                f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
+            )
+        reward = check_vector(reward, "reward")
+        data = check_interactions(
+            context,
+            action,
+            reward[:, None],
+            propensity=propensity,
+            run=run,
+            n_actions=self.n_actions,
+        )
+        if reward.min() < 0 or reward.max() > 1:
+            raise InputError(f"reward must be 0 to 1, got {reward.min():g} to {reward.max():g}")
+        self.context_scaling_ = Scaling.of(data.context, data.run)
+        with one_thread():
+            self.policy_ = fit_policy(
+                self.context_scaling_.apply(data.context, data.run),
+                data.action,
+                reward,
+                data.weight,
+                data.n_actions,
+                estimator=self.estimator,
+                ridge=self.ridge,
+            )
+        self.n_actions_ = data.n_actions
+        self.n_features_in_ = data.context.shape[1]
+        return self
+
+    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the action chosen for each context, (trials,).
+
+        Contexts are centred by the training mean, or by each run's own where `run` is given.
+        """
+        check_is_fitted(self)
+        return predicted_action(self.policy_, self.context_scaling_, context, run)
+
+
+def predicted_action(
+    policy: np.ndarray, scaling: Scaling, context: np.ndarray, run: np.ndarray | None
+) -> np.ndarray:
+    """Return the action with the highest score for each context, (trials,)."""
+    context = check_matrix(context, "context")
+    runs = None if run is None else run_codes(run, len(context))
+    return (scaling.apply(context, runs) @ policy[:-1] + policy[-1]).argmax(axis=1)

@@ -1,0 +1,134 @@
+"""Regularised canonical correlation: the closed-form start of reward discovery.
+
+Given the action, context and feedback depend on each other through the reward alone (Assumption 2),
+so their cross-covariance has rank one: the contexts' difference times the feedback's. Its largest
+singular pair, after both sides are whitened, is the direction of the reward in each.
+
+In practice they also share noise that lasts, and what leaks from one estimate into the other. That
+has nothing to do with the action. Where exactly one option is right, the reward has: for each
+context, being right about one option is being wrong about the others, so that over all actions the
+reward's part of the cross-covariance cancels, and the mean over actions is what is foreign to it.
+Otherwise the cross-covariance with the trial before, which no reward connects, is the best guess.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.learn.interactions import Interactions
+
+
+class Directions(NamedTuple):
+    """Where the reward shows, per action.
+
+    Attributes
+    ----------
+    context : array, (actions, context features)
+    feedback : array, (actions, feedback features)
+    """
+
+    context: np.ndarray
+    feedback: np.ndarray
+
+
+class Axes(NamedTuple):
+    """The principal axes of one view.
+
+    Attributes
+    ----------
+    vectors : array, (features, axes)
+    variance : array, (axes,)
+    """
+
+    vectors: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "Axes":
+        """Return the axes of centred values, (trials, features)."""
+        variance, vectors = np.linalg.eigh(values.T @ values / len(values))
+        return cls(vectors, np.maximum(variance, 0.0))
+
+    def scale(self, ridge: float) -> np.ndarray:
+        """Return what makes the variance of each axis 1, but for the ridge."""
+        return 1 / np.sqrt(self.variance + ridge)
+
+
+class CrossCovariance:
+    """How context and feedback vary together given each action.
+
+    Parameters
+    ----------
+    data : Interactions
+        Centred and scaled, trials of a run in their order.
+    one_right : bool
+        Whether exactly one option is right.
+    """
+
+    def __init__(self, data: Interactions, one_right: bool) -> None:
+        feedback = within_actions(data.feedback, data)
+        self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
+        x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
+        self._cross = np.array([_weighted(x, y, data, each) for each in range(data.n_actions)])
+        self._foreign = self._cross.mean(axis=0) if one_right else serial_covariance(x, y, data.run)
+
+    def directions(
+        self, ridge: float, *, shared: bool, cleaned: bool = True, place: int = 0
+    ) -> Directions:
+        """Return a canonical pair of context and feedback for each action.
+
+        Parameters
+        ----------
+        ridge : float
+            Added to both covariances, whose mean eigenvalue is about 1.
+        shared : bool
+            Whether the reward shows in the same direction of feedback whatever the action.
+        cleaned : bool
+            Whether to subtract what is not the reward's.
+        place : int
+            Which pair, from the most correlated on.
+        """
+        left, right = self._context.scale(ridge), self._feedback.scale(ridge)
+        cross = self._cross - self._foreign if cleaned else self._cross
+        cross = left[:, None] * cross * right
+        if shared:
+            # Of all actions' cross-covariances on top of each other.
+            feedback = _top(np.einsum("kij,kil->jl", cross, cross), place)
+            feedback = np.repeat(feedback[None], len(cross), axis=0)
+        else:
+            feedback = np.array([_top(each.T @ each, place) for each in cross])
+        context = np.einsum("kij,kj->ki", cross, feedback)
+        return Directions(
+            (context * left) @ self._context.vectors.T,
+            (feedback * right) @ self._feedback.vectors.T,
+        )
+
+
+def within_actions(values: np.ndarray, data: Interactions) -> np.ndarray:
+    """Return values less the mean of their action."""
+    acted = np.eye(data.n_actions)[data.action]
+    return values - (acted.T @ values / np.maximum(data.taken, 1)[:, None])[data.action]
+
+
+def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:
+    """Return how a trial's context and the feedback of the trial before vary together.
+
+    The placebo: a context has nothing to do with the reward of the trial before, so what they share
+    is noise that lasts. Shape (context features, feedback features).
+    """
+    before = np.flatnonzero(run[1:] == run[:-1])
+    return context[before + 1].T @ feedback[before] / max(len(before), 1)
+
+
+def _weighted(x: np.ndarray, y: np.ndarray, data: Interactions, action: int) -> np.ndarray:
+    """Return the cross-covariance given an action, as a uniform policy would have found it."""
+    mine = np.flatnonzero(data.action == action)
+    share = data.weight[mine] / max(data.weight[mine].sum(), 1e-12)
+    x, y = x[mine], y[mine]
+    return (x - share @ x).T @ (share[:, None] * (y - share @ y))
+
+
+def _top(square: np.ndarray, place: int) -> np.ndarray:
+    """Return the eigenvector of the largest eigenvalue, or of one further down."""
+    vectors = np.linalg.eigh(square)[1]
+    return vectors[:, -1 - min(place, len(square) - 1)]

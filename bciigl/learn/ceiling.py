@@ -1,0 +1,86 @@
+"""What a linear classifier reaches that knows every label: the ceiling of all learners."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bciigl.base.threads import one_thread
+from bciigl.learn.interactions import Scaling, folds, run_codes
+
+# With fewer labels of a class there is nothing to choose a classifier by.
+FEWEST_LABELS = 10
+
+
+class SupervisedCeiling(ClassifierMixin, BaseEstimator):
+    """The better of two linear classifiers that are told the right action of every context.
+
+    Shrinkage discriminant analysis, which is best for Gaussian noise, or logistic regression,
+    chosen by their accuracy on runs they have not seen.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    classifier_ : estimator
+        The classifier chosen.
+    """
+
+    def fit(
+        self, context: np.ndarray, y: np.ndarray, *, run: np.ndarray | None = None
+    ) -> "SupervisedCeiling":
+        """Learn from contexts and the right action of each.
+
+        Parameters
+        ----------
+        context : array, (trials, features)
+        y : array, (trials,)
+            The label; it has the name that scikit-learn looks for.
+        run : array, (trials,), optional
+            The run of each trial; each run's contexts are then centred by their own mean.
+        """
+        context, label = validate_data(self, context, y, dtype=float)
+        check_classification_targets(label)
+        self.classes_, code = np.unique(label, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"label must have two classes or more, got 1 class: {self.classes_[0]}"
+            )
+        runs = run_codes(run, len(context))
+        self.context_scaling_ = Scaling.of(context, runs)
+        scaled = self.context_scaling_.apply(context, runs)
+        with one_thread():
+            self.classifier_ = _better(scaled, code, folds(runs)).fit(scaled, code)
+        return self
+
+    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the label of each context, (trials,).
+
+        Contexts are centred by the training mean, or by each run's own where `run` is given.
+        """
+        check_is_fitted(self)
+        context = validate_data(self, context, dtype=float, reset=False)
+        runs = None if run is None else run_codes(run, len(context))
+        return self.classes_[self.classifier_.predict(self.context_scaling_.apply(context, runs))]
+
+
+def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEstimator:
+    """Return the classifier, not fitted, that is right more often about unseen folds."""
+    candidates = (
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        LogisticRegression(C=0.1, max_iter=200),
+    )
+    if np.bincount(label).min() < FEWEST_LABELS:
+        return candidates[0]
+    right = [
+        sum(
+            classifier.fit(context[fold != each], label[fold != each]).score(
+                context[fold == each], label[fold == each]
+            )
+            for each in np.unique(fold)
+        )
+        for classifier in candidates
+    ]
+    return candidates[int(np.argmax(right))]

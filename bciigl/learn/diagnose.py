@@ -1,0 +1,317 @@
+"""Does a learner know what it is doing? A verdict without labels, from runs it had not seen."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
+
+from bciigl.learn.canonical import Axes
+from bciigl.learn.evidence import Evidence, information, orientation, placebo
+from bciigl.learn.mixture import FEWEST_TRIALS_OF_ACTION
+from bciigl.learn.search import Found, Task
+from bciigl.learn.symmetry import break_symmetry
+
+TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
+# Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
+NO_EVIDENCE = 1.0
+ENOUGH_EVIDENCE = 3.0
+ENOUGH_STABILITY = 0.75
+LARGEST_WRONG_FLIP = 0.2
+SMALLEST_MARGIN = 0.01
+FEWEST_RUNS = 5
+LEAK_RIDGE = 0.1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do with a learner.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"trust"``, ``"doubtful"`` or ``"do not use"``.
+    reason, remedy : str
+        Why, and what to do about it.
+    """
+
+    verdict: str
+    reason: str
+    remedy: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return the verdict in plain words."""
+        return " ".join(filter(None, (f"{self.verdict}: {self.reason}", self.remedy)))
+
+
+@dataclass(frozen=True)
+class ActionDiagnosis:
+    """How well the reward of one action is decoded.
+
+    Attributes
+    ----------
+    action : int
+    trials : int
+        How often it was taken.
+    separation : float
+        Distance of decoded match and mismatch, in units of their width, on unseen runs.
+    match_rate : float
+        Estimated share of rewarded trials: of baseline trials if there are any, otherwise of all as
+        a uniform policy would have had them.
+    interval : tuple of float
+        95 % interval of the match rate.
+    margin : float
+        Distance of the match rate from 1/2.
+    wrong_flip : float
+        Probability that match and mismatch are confused.
+    """
+
+    action: int
+    trials: int
+    separation: float
+    match_rate: float
+    interval: tuple[float, float]
+    margin: float
+    wrong_flip: float
+
+
+@dataclass(frozen=True)
+class Diagnosis(Verdict):
+    """What can be said about an AI-IGL learner without knowing a single reward.
+
+    Attributes
+    ----------
+    information : float
+        What a context tells of the feedback to come, nats per trial, on unseen runs.
+    information_t : float
+        The same as a t statistic over runs.
+    placebo : float
+        What the next trial's context tells of it: noise that lasts, nats per trial.
+    upright : float
+        How much better the decoding fits the expected match rate than its mirror image does, nats
+        per trial.
+    stability : float
+        Share of contexts for which a policy that had not seen their run chooses as the final one.
+    chosen : float
+        Decoded reward where the action taken is the choice of a policy that had not seen the run,
+        less that where it is not.
+    chosen_t : float
+        The same as a t statistic.
+    leak : float
+        Correlation of context and feedback beyond action and reward, on trials it was not sought
+        in.
+    leak_t : float
+        The same as a t statistic.
+    actions : tuple of ActionDiagnosis
+    """
+
+    information: float
+    information_t: float
+    placebo: float
+    upright: float
+    stability: float
+    chosen: float
+    chosen_t: float
+    leak: float
+    leak_t: float
+    actions: tuple[ActionDiagnosis, ...]
+
+
+def diagnosed(task: Task, found: Found) -> Diagnosis:
+    """Return what the evidence on unseen runs says about a search's result."""
+    data, evidence = task.data, found.held_out
+    told, lasting = information(evidence, data), placebo(evidence, data)
+    choice = evidence.context.argmax(axis=1)
+    final = found.model.context_scores(data.context).argmax(axis=1)
+    chosen, chosen_t = _difference(expit(evidence.feedback), choice == data.action)
+    leak, leak_t = leaked(task, found)
+    numbers = {
+        "information": float(told.mean()),
+        "information_t": _t_over_runs(told, data.run),
+        "placebo": float(lasting.mean()) if len(lasting) else 0.0,
+        "upright": float(data.weight @ orientation(evidence, task.rate) / data.trials),
+        "stability": float((choice == final).mean()),
+        "chosen": chosen,
+        "chosen_t": chosen_t,
+        "leak": leak,
+        "leak_t": leak_t,
+        "actions": tuple(
+            _action_diagnosis(task, evidence, action) for action in range(data.n_actions)
+        ),
+    }
+    return Diagnosis(*_verdict(task, numbers), **numbers)
+
+
+def leaked(task: Task, found: Found) -> tuple[float, float]:
+    """Return how context and feedback still correlate given action and reward, and its t.
+
+    What is left of both, after the means of what was decoded, is correlated along the direction
+    that even folds suggest, on odd folds, and vice versa.
+    """
+    data = task.data
+    option = found.belief.argmax(axis=1) if task.one_right else data.action
+    reward = found.reward(data.action) > 0.5
+    context = _less_means(data.context, option if task.one_right else 2 * data.action + reward)
+    feedback = _less_means(data.feedback, 2 * data.action + reward)
+    half = task.fold % 2 == 1
+    return _cross_validated_correlation(context, feedback, half)
+
+
+def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """Return the most likely share of rewarded trials, and its standard error.
+
+    Parameters
+    ----------
+    ratio : array, (trials,)
+        Log-likelihood ratio of reward.
+    weight : array, (trials,)
+        Importance of each trial.
+    """
+    rate = 0.5
+    for _ in range(200):
+        before, rate = rate, float(weight @ _posterior(rate, ratio) / weight.sum())
+        if abs(rate - before) < 1e-6:
+            break
+    # The slope of a trial's log-likelihood in the rate.
+    slope = (_posterior(rate, ratio) - rate) / max(rate * (1 - rate), 1e-6)
+    error = np.sqrt(weight**2 @ slope**2) / max(weight @ slope**2, 1e-9)
+    return rate, float(min(error, 1.0))
+
+
+def _posterior(rate: float, ratio: np.ndarray) -> np.ndarray:
+    odds = np.log(max(rate, 1e-9)) - np.log(max(1 - rate, 1e-9))
+    return expit(odds + ratio)
+
+
+def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:
+    data = task.data
+    mine = data.action == action
+    rows = np.flatnonzero(mine & task.known if (mine & task.known).any() else mine)
+    if not len(rows):
+        return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)
+    ratio, weight = evidence.feedback[rows], data.weight[rows]
+    rate, error = match_rate(ratio, weight)
+    below = 0.5 - rate if task.rate[rows].mean() < 0.5 else rate - 0.5
+    return ActionDiagnosis(
+        action,
+        int(mine.sum()),
+        break_symmetry(ratio, task.rate[rows], weight).separation,
+        rate,
+        (max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0)),
+        abs(rate - 0.5),
+        float(norm.cdf(-below / max(error, 1e-9))),
+    )
+
+
+def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
+    """Return verdict, reason and remedy."""
+    if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
+        return (
+            DO_NOT_USE,
+            "match and mismatch are equally frequent, so which is which cannot be known.",
+            "Add baseline trials with a match rate far from 1/2 (catch trials), or a third option.",
+        )
+    if numbers["information_t"] < NO_EVIDENCE:
+        return (
+            DO_NOT_USE,
+            "on runs it had not seen, contexts tell nothing of the feedback to come "
+            f"(t = {numbers['information_t']:.1f}).",
+            "Record more trials, or make the response to match and mismatch stronger.",
+        )
+    doubt = _doubt(task, numbers)
+    if doubt is not None:
+        return DOUBTFUL, *doubt
+    return (
+        TRUST,
+        f"on runs it had not seen, contexts tell {numbers['information']:.2f} nats a trial of the "
+        f"feedback to come (t = {numbers['information_t']:.1f}), and policies learned without a "
+        f"run choose as the final one does in {100 * numbers['stability']:.0f} % of its trials.",
+        "",
+    )
+
+
+def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the first reason not to trust, and its remedy."""
+    rare = [each.action for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
+    if rare:
+        return (
+            f"action {rare[0]} was taken in {numbers['actions'][rare[0]].trials} trials only.",
+            "Explore: let every action be taken now and then.",
+        )
+    if numbers["information_t"] < ENOUGH_EVIDENCE:
+        return (
+            "on runs it had not seen, contexts tell hardly anything of the feedback to come "
+            f"(t = {numbers['information_t']:.1f}).",
+            "Record more trials.",
+        )
+    if numbers["stability"] < ENOUGH_STABILITY:
+        reason = (
+            "policies learned without a run choose as the final one does in "
+            f"{100 * numbers['stability']:.0f} % of its trials only"
+        )
+        if numbers["leak"] > numbers["chosen"] and numbers["leak_t"] > ENOUGH_EVIDENCE:
+            return (
+                f"{reason}, and contexts leak into the feedback beyond action and reward "
+                f"(r = {numbers['leak']:.2f}).",
+                "Estimate contexts from frames before the guess alone, and remove slow drift.",
+            )
+        return f"{reason}.", "Record more trials."
+    unsure = [each for each in numbers["actions"] if each.wrong_flip > LARGEST_WRONG_FLIP]
+    if unsure:
+        return (
+            f"match and mismatch of action {unsure[0].action} may be confused "
+            f"(probability {unsure[0].wrong_flip:.2f}).",
+            "Add baseline trials with a match rate far from 1/2.",
+        )
+    return None
+
+
+def _difference(values: np.ndarray, chosen: np.ndarray) -> tuple[float, float]:
+    """Return the difference in mean between two groups, and Welch's t."""
+    if min(chosen.sum(), (~chosen).sum()) < 2:
+        return 0.0, 0.0
+    groups = values[chosen], values[~chosen]
+    difference = groups[0].mean() - groups[1].mean()
+    error = np.sqrt(sum(group.var(ddof=1) / len(group) for group in groups))
+    return float(difference), float(difference / max(error, 1e-9))
+
+
+def _t_over_runs(values: np.ndarray, run: np.ndarray) -> float:
+    """Return the t statistic of a mean over runs, or over trials where runs are few."""
+    counts = np.bincount(run)
+    if len(counts) >= FEWEST_RUNS:
+        values = np.bincount(run, values) / np.maximum(counts, 1)
+    if len(values) < 2:
+        return 0.0
+    return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))
+
+
+def _less_means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    member = np.eye(group.max() + 1)[group]
+    return values - (member.T @ values / np.maximum(member.sum(axis=0), 1)[:, None])[group]
+
+
+def _cross_validated_correlation(
+    left: np.ndarray, right: np.ndarray, half: np.ndarray
+) -> tuple[float, float]:
+    """Return the correlation along the pair that the other half suggests, and its t."""
+    if min(half.sum(), (~half).sum()) < 10:
+        return 0.0, 0.0
+    scores = np.zeros((2, len(half)))
+    for seek in (half, ~half):
+        axes = [Axes.of(side[seek]) for side in (left, right)]
+        a, b = (each.vectors * each.scale(LEAK_RIDGE) for each in axes)
+        pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
+        scores[0, ~seek] = _standardised(left[~seek] @ a @ pair[0][:, 0])
+        scores[1, ~seek] = _standardised(right[~seek] @ b @ pair[2][0])
+    correlation = float((scores[0] * scores[1]).mean())
+    return correlation, correlation * np.sqrt(len(half))
+
+
+def _standardised(values: np.ndarray) -> np.ndarray:
+    return (values - values.mean()) / max(values.std(), 1e-12)

@@ -1,0 +1,95 @@
+"""How much two views that did not see a trial agree about its reward."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from bciigl.learn.interactions import Interactions
+
+# Beyond this, a view that was wrong would be fined more than being right all day can earn.
+_SUREST = 1e-3
+_TRUST = (1.0, 0.9, 0.7, 0.5, 0.3)
+
+
+class Evidence(NamedTuple):
+    """What each view alone says of each trial, by parameters that have not seen it.
+
+    Attributes
+    ----------
+    context : array, (trials, actions)
+        Probability that each action is right.
+    feedback : array, (trials,)
+        Log-likelihood ratio of reward of the action taken.
+    """
+
+    context: np.ndarray
+    feedback: np.ndarray
+
+    def predicted(self, action: np.ndarray) -> np.ndarray:
+        """Return the probability of reward from the context alone, (trials,)."""
+        return np.take_along_axis(self.context, action[:, None], axis=1)[:, 0]
+
+    def reward(self, action: np.ndarray) -> np.ndarray:
+        """Return the probability of reward from both views, (trials,)."""
+        right = np.clip(self.predicted(action), _SUREST, 1 - _SUREST)
+        return expit(logit(right) + self.feedback)
+
+    def rows(self, index: np.ndarray) -> "Evidence":
+        """Return the evidence about some of the trials."""
+        return Evidence(self.context[index], self.feedback[index])
+
+
+def information(evidence: Evidence, data: Interactions) -> np.ndarray:
+    """Return what each trial's context tells of its feedback, in nats, (trials,).
+
+    The log-likelihood of the feedback given the context's prediction of the reward, less that given
+    the action's mean prediction. Its mean is positive only if prediction and decoding, both made
+    without the trial, are about the same thing. It is the contrastive objective as a likelihood:
+    what true pairs have that shuffled pairs have not.
+    """
+    return _gain(evidence.context, evidence.feedback, data)
+
+
+def placebo(evidence: Evidence, data: Interactions) -> np.ndarray:
+    """Return what the next trial's context tells of each trial's feedback, in nats.
+
+    What is imagined next has nothing to do with this trial's reward; noise that lasts has. Shape
+    (trials that have a next one in their run,).
+    """
+    now = np.flatnonzero(data.run[1:] == data.run[:-1])
+    return _gain(evidence.context[now + 1], evidence.feedback[now], data.rows(now))
+
+
+def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
+    """Return how much better than its mirror image each trial's decoding fits, in nats, (trials,).
+
+    The log-likelihood of the feedback if trials are rewarded as often as expected, less that if
+    they are so often not rewarded. It is 0 where the expected rate is 1/2.
+    """
+    return _log_likelihood(rate, evidence.feedback) - _log_likelihood(1 - rate, evidence.feedback)
+
+
+def net_information(evidence: Evidence, data: Interactions) -> float:
+    """Return the mean information beyond what the placebo has too, in nats per trial."""
+    lasting = placebo(evidence, data).sum() / data.trials
+    return float(information(evidence, data).mean() - max(lasting, 0.0))
+
+
+def _gain(right: np.ndarray, ratio: np.ndarray, data: Interactions) -> np.ndarray:
+    """Return the gain in log-likelihood by predictions, each taken as seriously as is best."""
+    if not len(ratio):
+        return np.zeros(0)
+    action = data.action
+    predicted = np.take_along_axis(right, action[:, None], axis=1)[:, 0]
+    mean = (np.bincount(action, predicted, data.n_actions) / np.maximum(data.taken, 1))[action]
+    base = _log_likelihood(mean, ratio)
+    # People lapse: a prediction that is nearly sure may be wrong now and then.
+    gains = [_log_likelihood(mean + trust * (predicted - mean), ratio) - base for trust in _TRUST]
+    return max(gains, key=np.sum)
+
+
+def _log_likelihood(reward: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood of feedback, up to a constant, given a probability of reward."""
+    reward = np.clip(reward, _SUREST, 1 - _SUREST)
+    return np.logaddexp(np.log(reward) + ratio, np.log1p(-reward))

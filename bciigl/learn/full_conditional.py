@@ -1,0 +1,204 @@
+"""IGL under full conditional independence: the method that action-inclusive feedback defeats."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.validation import check_is_fitted
+
+from bciigl.base.threads import one_thread
+from bciigl.learn.bandit import predicted_action
+from bciigl.learn.decoded_return import maximise
+from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict
+from bciigl.learn.interactions import (
+    Interactions,
+    Scaling,
+    check_interactions,
+    check_matrix,
+    folds,
+    run_codes,
+)
+
+# Standard errors above chance from which on feedback is said to tell the action.
+TELLING = 4.0
+# Held-out objective from which on the reward is said to have been found: the truth's is
+# 1 - 1 / actions, chance has 0.
+CONVINCING = 0.3
+CONSTANT = 0.8
+
+
+@dataclass(frozen=True)
+class FullConditionalDiagnosis(Verdict):
+    """How far the assumptions of the method hold.
+
+    Attributes
+    ----------
+    objective : float
+        At the solution, on the trials it was learned from.
+    held_out_objective : float
+        Of the restart it was climbed from, on trials that this had not seen.
+    action_from_feedback : float
+        How often the action can be told from the feedback, on unseen runs; if it can, feedback
+        depends on more than the reward, and the method's assumption fails.
+    most_chosen : float
+        How often the policy chooses the action it chooses most.
+    """
+
+    objective: float
+    held_out_objective: float
+    action_from_feedback: float
+    most_chosen: float
+
+
+class FullConditionalIGL(BaseEstimator):
+    """Policy and decoder by the decoded return (Xie et al. 2021), for feedback without the action.
+
+    Assumes that feedback depends on the reward alone. Where it also depends on the action, a
+    constant policy with a decoder of that action is as good by its objective as the truth is.
+
+    Parameters
+    ----------
+    n_actions : int, optional
+        How many actions there are; by default one more than the largest in the data.
+    random_state : int
+        Of the restarts.
+
+    Attributes
+    ----------
+    policy_ : array, (context features + 1, n_actions)
+        Weights and bias of each action's score.
+    decoder_ : array, (feedback features + 1,)
+        Weights and bias; above 0 is a reward.
+    objective_ : float
+        Of policy and decoder on the training trials.
+    restart_objectives_ : array
+        Of each restart on the half of the trials that it had not seen.
+
+    References
+    ----------
+    .. [1] T. Xie, J. Langford, P. Mineiro, I. Momennejad, "Interaction-Grounded Learning",
+       ICML 2021.
+    """
+
+    def __init__(self, n_actions: int | None = None, random_state: int = 0) -> None:
+        self.n_actions = n_actions
+        self.random_state = random_state
+
+    def fit(
+        self,
+        context: np.ndarray,
+        action: np.ndarray,
+        feedback: np.ndarray,
+        *,
+        propensity: np.ndarray | None = None,
+        run: np.ndarray | None = None,
+        baseline: np.ndarray | None = None,
+    ) -> "FullConditionalIGL":
+        """Learn from recorded interactions.
+
+        Parameters
+        ----------
+        context, action, feedback, propensity, run
+            As in `ActionInclusiveIGL.fit`.
+        baseline : array of bool, (trials,), optional
+            Ignored: the method's bad policy is the uniform one.
+        """
+        data = check_interactions(
+            context,
+            action,
+            feedback,
+            propensity=propensity,
+            run=run,
+            baseline=baseline,
+            n_actions=self.n_actions,
+        )
+        self.context_scaling_ = Scaling.of(data.context, data.run)
+        self.feedback_scaling_ = Scaling.of(data.feedback, data.run)
+        data = data._replace(
+            context=self.context_scaling_.apply(data.context, data.run),
+            feedback=self.feedback_scaling_.apply(data.feedback, data.run),
+        )
+        with one_thread():
+            found = maximise(data, np.random.default_rng(self.random_state))
+            self.policy_ = np.vstack([found.solution.policy_weights, found.solution.policy_bias])
+            self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
+            self.objective_ = found.objective
+            self.restart_objectives_ = found.held_out
+            self.diagnosis_ = _diagnosed(data, found.objective, found.held_out.max(), self.policy_)
+        self.n_actions_ = data.n_actions
+        self.n_features_in_ = data.context.shape[1]
+        return self
+
+    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the action chosen for each context, (trials,).
+
+        Contexts are centred by the training mean, or by each run's own where `run` is given.
+        """
+        check_is_fitted(self)
+        return predicted_action(self.policy_, self.context_scaling_, context, run)
+
+    def decode(
+        self,
+        feedback: np.ndarray,
+        action: np.ndarray | None = None,
+        *,
+        run: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the decoded reward, 0 or 1, of each feedback, (trials,); `action` is not used."""
+        check_is_fitted(self)
+        feedback = check_matrix(feedback, "feedback")
+        runs = None if run is None else run_codes(run, len(feedback))
+        score = self.feedback_scaling_.apply(feedback, runs) @ self.decoder_[:-1]
+        return (score + self.decoder_[-1] > 0).astype(float)
+
+    def diagnose(self) -> FullConditionalDiagnosis:
+        """Return how far the learner can be trusted, found out without labels."""
+        check_is_fitted(self)
+        return self.diagnosis_
+
+
+def _diagnosed(
+    data: Interactions, objective: float, held_out: float, policy: np.ndarray
+) -> FullConditionalDiagnosis:
+    told, chance = _action_told(data)
+    choice = (data.context @ policy[:-1] + policy[-1]).argmax(axis=1)
+    most = np.bincount(choice).max() / data.trials
+    numbers = (objective, held_out, told, most)
+    if told > chance + TELLING * np.sqrt(chance * (1 - chance) / data.trials):
+        return FullConditionalDiagnosis(
+            DO_NOT_USE,
+            f"feedback tells the action ({100 * told:.0f} %, chance {100 * chance:.0f} %), so that "
+            "a constant policy can look as good as the right one.",
+            "Use action-inclusive IGL (ai_igl).",
+            *numbers,
+        )
+    if held_out < CONVINCING or most > CONSTANT:
+        return FullConditionalDiagnosis(
+            DOUBTFUL,
+            f"on trials it had not seen the objective is {held_out:.2f}, and one action is chosen "
+            f"{100 * most:.0f} % of the time.",
+            "Record more trials.",
+            *numbers,
+        )
+    return FullConditionalDiagnosis(
+        TRUST,
+        f"feedback does not tell the action, and on trials it had not seen the objective is "
+        f"{held_out:.2f}.",
+        "",
+        *numbers,
+    )
+
+
+def _action_told(data: Interactions) -> tuple[float, float]:
+    """Return how often feedback tells the action on unseen folds, and how often chance would."""
+    fold = folds(data.run)
+    right = np.zeros(data.trials, bool)
+    chance = data.taken.max() / data.trials
+    for each in np.unique(fold):
+        out = fold == each
+        if len(np.unique(data.action[~out])) > 1:
+            classifier = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+            classifier.fit(data.feedback[~out], data.action[~out])
+            right[out] = classifier.predict(data.feedback[out]) == data.action[out]
+    return float(right.mean()), float(chance)

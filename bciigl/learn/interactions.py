@@ -1,0 +1,207 @@
+"""What a learner is given: recorded interactions, checked and made comparable between runs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError, shortened
+
+# A run's own mean is noise where the run is shorter than this; the mean of all is used instead.
+FEWEST_TRIALS_TO_CENTRE = 10
+FOLDS = 5
+
+
+class InputError(BciiglError, ValueError):
+    """Arrays that cannot be learned from: wrong shapes, missing or infinite values."""
+
+
+class Interactions(NamedTuple):
+    """Checked arrays, one row a trial.
+
+    Attributes
+    ----------
+    context : array, (trials, features)
+        What the agent saw before it acted.
+    action : array of int, (trials,)
+        What it did, 0 to `n_actions` - 1.
+    feedback : array, (trials, features)
+        What the brain answered.
+    weight : array, (trials,)
+        Importance: how much more often a uniform policy would have acted so; 1 on average.
+    run : array of int, (trials,)
+        Which run the trial is of, from 0.
+    baseline : array of bool, (trials,)
+        Whether the match rate of the trial is known.
+    n_actions : int
+        How many actions there are.
+    """
+
+    context: np.ndarray
+    action: np.ndarray
+    feedback: np.ndarray
+    weight: np.ndarray
+    run: np.ndarray
+    baseline: np.ndarray
+    n_actions: int
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are."""
+        return len(self.action)
+
+    @property
+    def taken(self) -> np.ndarray:
+        """How often each action was taken, (n_actions,)."""
+        return np.bincount(self.action, minlength=self.n_actions)
+
+    def rows(self, index: np.ndarray) -> "Interactions":
+        """Return some of the trials."""
+        return Interactions(*(each[index] for each in self[:-1]), self.n_actions)
+
+
+def check_interactions(
+    context: np.ndarray,
+    action: np.ndarray,
+    feedback: np.ndarray,
+    *,
+    propensity: np.ndarray | None = None,
+    run: np.ndarray | None = None,
+    baseline: np.ndarray | None = None,
+    n_actions: int | None = None,
+) -> Interactions:
+    """Return the arrays as `Interactions`, or raise `InputError` that says what is wrong."""
+    context = check_matrix(context, "context")
+    trials = len(context)
+    action = check_whole(action, "action", trials)
+    if n_actions is None:
+        n_actions = max(int(action.max()) + 1, 2)
+    if action.min() < 0 or action.max() >= n_actions:
+        raise InputError(
+            f"action must be from 0 to {n_actions - 1}, got {action.min()} to {action.max()}"
+        )
+    feedback = check_matrix(feedback, "feedback", trials)
+    if baseline is None:
+        baseline = np.zeros(trials, bool)
+    return Interactions(
+        context,
+        action,
+        feedback,
+        importance(propensity, trials, n_actions),
+        run_codes(run, trials),
+        check_vector(baseline, "baseline", trials).astype(bool),
+        n_actions,
+    )
+
+
+def check_matrix(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
+    """Return finite numbers with a row per trial as float64, or raise `InputError`."""
+    values = _numbers(values, name)
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(f"{name} must be of shape (trials, features), got {values.shape}")
+    _same_length(values, name, rows)
+    return values
+
+
+def check_vector(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
+    """Return finite numbers, one per trial, as float64, or raise `InputError`."""
+    values = _numbers(values, name)
+    if values.ndim != 1 or not len(values):
+        raise InputError(f"{name} must be of shape (trials,), got {values.shape}")
+    _same_length(values, name, rows)
+    return values
+
+
+def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
+    """Return whole numbers, one per trial, as int, or raise `InputError`."""
+    values = check_vector(values, name, rows)
+    if (values % 1).any():
+        raise InputError(f"{name} must be whole numbers, got {values[values % 1 != 0][0]:g}")
+    return values.astype(int)
+
+
+def importance(propensity: np.ndarray | None, trials: int, n_actions: int) -> np.ndarray:
+    """Return how much more often a uniform policy would have acted so, 1 on average, (trials,)."""
+    if propensity is None:
+        return np.ones(trials)
+    propensity = check_vector(propensity, "propensity", trials)
+    if propensity.min() <= 0 or propensity.max() > 1:
+        raise InputError(
+            "propensity must be above 0 and at most 1, "
+            f"got {propensity.min():g} to {propensity.max():g}"
+        )
+    weight = 1 / (n_actions * propensity)
+    return weight / weight.mean()
+
+
+def run_codes(run: np.ndarray | None, trials: int) -> np.ndarray:
+    """Return runs as numbers from 0; without any, all trials are of one."""
+    if run is None:
+        return np.zeros(trials, int)
+    return np.unique(check_vector(run, "run", trials), return_inverse=True)[1].ravel()
+
+
+def folds(run: np.ndarray, count: int = FOLDS) -> np.ndarray:
+    """Return a fold for each trial, (trials,): whole runs, or stretches of trials if too few."""
+    runs = run.max() + 1
+    if runs >= count:
+        return run % count
+    return np.arange(len(run)) * min(count, len(run)) // len(run)
+
+
+class Scaling(NamedTuple):
+    """How features are centred and scaled.
+
+    Attributes
+    ----------
+    mean : array, (features,)
+        Of the training trials.
+    scale : array, (features,)
+        SD within runs; infinite for a feature that does not vary, which so becomes 0.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, run: np.ndarray) -> "Scaling":
+        """Return the scaling that training values ask for."""
+        mean = values.mean(axis=0)
+        spread = (values - run_means(values, run, mean)).std(axis=0)
+        # A constant such as 0.1 has an SD of about 1e-17.
+        varies = spread > 1e-9 * np.abs(values).max(axis=0)
+        return cls(mean, np.where(varies, spread, np.inf))
+
+    def apply(self, values: np.ndarray, run: np.ndarray | None = None) -> np.ndarray:
+        """Return values centred by the training mean, or by their own runs', and scaled."""
+        if values.shape[1] != len(self.mean):
+            raise InputError(f"must have {len(self.mean)} features, got {values.shape[1]}")
+        mean = self.mean if run is None else run_means(values, run, self.mean)
+        return (values - mean) / self.scale
+
+
+def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.ndarray:
+    """Return the mean of each trial's run, or `overall` if it is too short, (trials, features)."""
+    count = np.bincount(run)
+    sums = np.zeros((len(count), values.shape[1]))
+    np.add.at(sums, run, values)
+    means = sums / np.maximum(count, 1)[:, None]
+    means[count < FEWEST_TRIALS_TO_CENTRE] = overall
+    return means[run]
+
+
+def _numbers(values: np.ndarray, name: str) -> np.ndarray:
+    try:
+        values = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, got {shortened(values)}") from None
+    if not np.isfinite(values).all():
+        place = np.argwhere(~np.isfinite(values))[0]
+        raise InputError(
+            f"{name} must be finite, got {values[tuple(place)]} at {', '.join(map(str, place))}"
+        )
+    return values
+
+
+def _same_length(values: np.ndarray, name: str, rows: int | None) -> None:
+    if rows is not None and len(values) != rows:
+        raise InputError(f"{name} must have one row for each of {rows} trials, got {len(values)}")

@@ -1,0 +1,284 @@
+"""Two views of one hidden reward: expectation maximisation in which no trial vouches for itself.
+
+Context and feedback are independent given action and reward, so either view's guess of the reward
+teaches the other. With as many features as here, trials that teach themselves would confirm
+whatever they were first taken for; each trial is therefore judged by parameters learned from the
+other folds of runs only.
+
+Where exactly one option is right (`one_right`) the hidden thing is that option, and the actions
+share what they know of the contexts. Otherwise it is the reward of the action taken, of each action
+apart. Features are Gaussian with a common covariance given the hidden thing, so that all evidence
+is linear and all probabilities are logistic.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from bciigl.learn.evidence import Evidence
+from bciigl.learn.interactions import Interactions
+
+# An action taken less often than this borrows the direction of the reward from the others.
+FEWEST_TRIALS_OF_ACTION = 20
+TOLERANCE = 1e-3
+TINY = 1e-9
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return probabilities along the last axis."""
+    # scipy's spends three times as long on checks as on numbers of this size.
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+class Model(NamedTuple):
+    """Linear evidence for the reward in both views.
+
+    All arrays may have a leading axis for several models, as of folds.
+
+    Attributes
+    ----------
+    context_weights : array, (context features, actions)
+    context_bias : array, (actions,)
+        Evidence for each action from the context: log-probabilities, up to a constant, of the
+        options if one is right, log-odds of each action's reward otherwise.
+    feedback_weights : array, (feedback features, actions)
+    feedback_bias : array, (actions,)
+        Log-likelihood ratio of reward from the feedback to each action.
+    rate : array, (actions,)
+        The share of each action's trials that are rewarded.
+    one_right : bool
+        Whether exactly one option is right.
+    """
+
+    context_weights: np.ndarray
+    context_bias: np.ndarray
+    feedback_weights: np.ndarray
+    feedback_bias: np.ndarray
+    rate: np.ndarray
+    one_right: bool
+
+    def context_scores(self, context: np.ndarray) -> np.ndarray:
+        """Return the evidence for each action from the context, (trials, actions)."""
+        return context @ self.context_weights + self.context_bias
+
+    def probable(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probability that each action is right, (trials, actions)."""
+        return softmax(scores) if self.one_right else expit(scores)
+
+    def feedback_evidence(self, feedback: np.ndarray, action: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood ratio of reward of the action taken, (trials,)."""
+        evidence = feedback @ self.feedback_weights + self.feedback_bias
+        return np.take_along_axis(evidence, action[:, None], axis=1)[:, 0]
+
+
+class _Total(NamedTuple):
+    """Sums over the trials of each fold; the leading axis is that of folds."""
+
+    context_square: np.ndarray  # (folds, features, features)
+    feedback_square: np.ndarray
+    feedback: np.ndarray  # (folds, actions, features)
+    taken: np.ndarray  # (folds, actions)
+
+
+class _Guess(NamedTuple):
+    """Sums over the trials of each fold, weighted by what is guessed of them."""
+
+    context: np.ndarray  # (folds, states, features)
+    states: np.ndarray  # (folds, states)
+    feedback: np.ndarray  # (folds, actions, features): of rewarded trials
+    rewarded: np.ndarray  # (folds, actions)
+
+
+class TwoViews:
+    """The mixture model of one set of interactions.
+
+    Parameters
+    ----------
+    data : Interactions
+        Centred and scaled, in the order of `fold`.
+    fold : array of int, (trials,)
+        Ascending. Trials of the same fold never judge each other.
+    known_rate : array, (trials,)
+        The match rate of trials for which it is known, else nan.
+    one_right : bool
+        Whether exactly one option is right.
+    """
+
+    def __init__(
+        self, data: Interactions, fold: np.ndarray, known_rate: np.ndarray, one_right: bool
+    ) -> None:
+        self.data = data
+        self.one_right = one_right
+        self._known = np.flatnonzero(np.isfinite(known_rate))
+        self._known_odds = logit(known_rate[self._known])
+        self._acted = np.eye(data.n_actions)[data.action]
+        self._fold = np.unique(fold, return_inverse=True)[1]
+        ends = np.searchsorted(self._fold, np.arange(self._fold[-1] + 2))
+        self._folds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
+        self._total = _Total(
+            self._folded(data.context, data.context),
+            self._folded(data.feedback, data.feedback),
+            self._folded(self._acted, data.feedback),
+            self._sums(self._acted),
+        )
+
+    def fit(
+        self, reward: np.ndarray, *, ridge: float, shared: bool, iterations: int = 25
+    ) -> tuple[np.ndarray, Evidence]:
+        """Return what expectation maximisation makes of a first guess of the rewards.
+
+        Parameters
+        ----------
+        reward : array, (trials,)
+            Probability that each trial is rewarded.
+        ridge : float
+            Added to the covariances.
+        shared : bool
+            Whether the reward shows in the same direction of feedback whatever the action.
+        iterations : int
+            At most so many steps.
+
+        Returns
+        -------
+        belief : array, (trials, actions)
+            Probability that each action is right (`one_right`), or that the action taken is, and 0
+            elsewhere.
+        evidence : Evidence
+            What led to it.
+        """
+        belief = self._completed(reward)
+        for _ in range(iterations):
+            before = belief
+            belief, evidence = self._judged_by_others(before, ridge, shared)
+            if np.abs(belief - before).max() < TOLERANCE:
+                break
+        return belief, evidence
+
+    def model(self, belief: np.ndarray, *, ridge: float, shared: bool) -> Model:
+        """Return the parameters that a belief about all trials leads to (M step)."""
+        total, guess = (_all_folds(each) for each in (self._total, self._guess(belief)))
+        several = self._maximised(total, guess, ridge, shared)
+        return Model(*(each[0] for each in several[:-1]), self.one_right)
+
+    def _completed(self, reward: np.ndarray) -> np.ndarray:
+        """Return a belief in which an action that is not right leaves the others equally likely."""
+        taken = self._acted * reward[:, None]
+        if not self.one_right:
+            return taken
+        return taken + (1 - self._acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
+
+    def _judged_by_others(
+        self, belief: np.ndarray, ridge: float, shared: bool
+    ) -> tuple[np.ndarray, Evidence]:
+        """Return the belief about each trial, by parameters from all folds but its own."""
+        total, guess = (_other_folds(each) for each in (self._total, self._guess(belief)))
+        models = self._maximised(total, guess, ridge, shared)
+        scores = np.empty_like(belief)
+        feedback = np.empty_like(belief)
+        for fold, rows in enumerate(self._folds):
+            np.matmul(self.data.context[rows], models.context_weights[fold], out=scores[rows])
+            np.matmul(self.data.feedback[rows], models.feedback_weights[fold], out=feedback[rows])
+        scores += models.context_bias[self._fold]
+        feedback += models.feedback_bias[self._fold]
+        evidence = Evidence(models.probable(scores), (feedback * self._acted).sum(axis=1))
+        return self._believed(models, scores, evidence.feedback), evidence
+
+    def _believed(self, models: Model, scores: np.ndarray, feedback: np.ndarray) -> np.ndarray:
+        """Return what both views together make probable (E step)."""
+        if len(self._known):
+            # A known match rate takes the place of the rate that was learned.
+            rate = models.rate[self._fold[self._known], self.data.action[self._known]]
+            feedback = feedback.copy()
+            feedback[self._known] += self._known_odds - logit(rate)
+        scores = scores + self._acted * feedback[:, None]
+        return softmax(scores) if self.one_right else self._acted * expit(scores)
+
+    def _guess(self, belief: np.ndarray) -> _Guess:
+        rewarded = self._acted * belief
+        states = belief if self.one_right else np.hstack([rewarded, self._acted - rewarded])
+        return _Guess(
+            self._folded(states, self.data.context),
+            self._sums(states),
+            self._folded(rewarded, self.data.feedback),
+            self._sums(rewarded),
+        )
+
+    def _folded(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the product of two arrays over the trials of each fold."""
+        return np.array([left[rows].T @ right[rows] for rows in self._folds])
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        return np.array([values[rows].sum(axis=0) for rows in self._folds])
+
+    def _maximised(self, total: _Total, guess: _Guess, ridge: float, shared: bool) -> Model:
+        """Return the parameters that fit sums best (M step)."""
+        weights, bias, share = _context_part(total, guess, ridge)
+        if not self.one_right:
+            actions = self.data.n_actions
+            weights = weights[..., :actions] - weights[..., actions:]
+            bias = bias[..., :actions] - bias[..., actions:]
+            share = (guess.rewarded + 1) / (total.taken + 2)
+        return Model(
+            weights, bias, *_feedback_part(total, guess, ridge, shared), share, self.one_right
+        )
+
+
+def _context_part(
+    total: _Total, guess: _Guess, ridge: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return weights and bias of the evidence for each state, and its share of the trials."""
+    means = guess.context / np.maximum(guess.states, TINY)[..., None]
+    trials = total.taken.sum(axis=1)[:, None, None]
+    spread = (total.context_square - _transposed(guess.context) @ means) / trials
+    weights = _solved(spread, _transposed(means), ridge)
+    share = (guess.states + 1) / (guess.states + 1).sum(axis=1, keepdims=True)
+    return weights, np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1), share
+
+
+def _feedback_part(
+    total: _Total, guess: _Guess, ridge: float, shared: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and bias of each action's log-likelihood ratio."""
+    taken = np.maximum(total.taken, TINY)
+    rewarded = np.maximum(guess.rewarded, TINY)
+    other = np.maximum(total.taken - guess.rewarded, TINY)
+    mean = total.feedback / taken[..., None]
+    difference = (
+        guess.feedback / rewarded[..., None] - (total.feedback - guess.feedback) / other[..., None]
+    )
+    told = (rewarded * other / taken)[..., None]  # how much the trials of an action tell
+    common = (told * difference).sum(axis=1, keepdims=True) / told.sum(axis=1, keepdims=True)
+    own = (total.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
+    used = np.where(own, difference, common)
+    explained = _transposed(told * used) @ difference
+    spread = (
+        total.feedback_square
+        - _transposed(total.feedback) @ mean
+        - explained
+        - _transposed(explained)
+        + _transposed(told * used) @ used
+    ) / total.taken.sum(axis=1)[:, None, None]
+    weights = _solved(spread, _transposed(used), ridge)
+    middle = mean + (0.5 - rewarded / taken)[..., None] * used  # between the means of both rewards
+    return weights, -(_transposed(middle) * weights).sum(axis=1)
+
+
+def _transposed(matrices: np.ndarray) -> np.ndarray:
+    return matrices.swapaxes(-1, -2)
+
+
+def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the inverse of each covariance, with a ridge, times columns."""
+    return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)
+
+
+def _all_folds(sums: _Total | _Guess) -> _Total | _Guess:
+    """Return the sums over all trials, as those of one fold."""
+    return type(sums)(*(each.sum(axis=0, keepdims=True) for each in sums))
+
+
+def _other_folds(sums: _Total | _Guess) -> _Total | _Guess:
+    """Return for each fold the sums over the trials of all others."""
+    return type(sums)(*(each.sum(axis=0, keepdims=True) - each for each in sums))

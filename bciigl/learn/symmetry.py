@@ -1,0 +1,82 @@
+"""Symmetry breaking: which of two clusters is the reward (Algorithm 1, lines 4 to 8).
+
+The contrastive objective finds two clusters of feedback and cannot tell which is which. Under a
+policy whose match rate is known, and is not 1/2, their sizes tell (Assumption 4). Each cluster's
+share, as the better of two mixtures has it, is a more robust judge of that than whether the mean
+decoded reward is above 1/2: a blurred decoder has a mean near 1/2 whatever the clusters' sizes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+_STEPS = 20
+
+
+class Clusters(NamedTuple):
+    """Scores taken apart.
+
+    Attributes
+    ----------
+    reward : array, (trials,)
+        Probability of being rewarded.
+    separation : float
+        Distance of the clusters in units of their width.
+    """
+
+    reward: np.ndarray
+    separation: float
+
+
+def break_symmetry(
+    score: np.ndarray,
+    rate: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    mirrored: bool = False,
+) -> Clusters:
+    """Return which trials are rewarded, given one score for each and how often they should be.
+
+    Two Gaussians of the same width are fitted with the rewarded one above, and with it below.
+
+    Parameters
+    ----------
+    score : array, (trials,)
+        Decoded feedback, of either sign.
+    rate : array, (trials,)
+        Expected match rate of each trial.
+    weight : array, (trials,)
+        Importance of each trial.
+    mirrored : bool
+        Return the less likely of both instead.
+    """
+    share = np.full(len(score), 1 / len(score)) if weight is None else weight / weight.sum()
+    mean = share @ score
+    spread = np.sqrt(share @ (score - mean) ** 2)
+    if spread == 0:
+        return Clusters(rate.copy(), 0.0)
+    score = (score - mean) / spread
+    ranked = sorted(
+        (_fit_two(sign * score, rate, share) for sign in (1, -1)), key=lambda fit: -fit[0]
+    )
+    return ranked[mirrored][1]
+
+
+def _fit_two(score: np.ndarray, rate: np.ndarray, share: np.ndarray) -> tuple[float, Clusters]:
+    """Return the mean log-likelihood and the clusters, the rewarded one being above."""
+    prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
+    high, low, variance = 1.0, -0.5, 0.5
+    for _ in range(_STEPS):
+        odds = prior + ((score - low) ** 2 - (score - high) ** 2) / (2 * variance)
+        reward = expit(odds)
+        rewarded, other = share * reward, share * (1 - reward)
+        high = rewarded @ score / max(rewarded.sum(), 1e-12)
+        low = other @ score / max(other.sum(), 1e-12)
+        variance = max(rewarded @ (score - high) ** 2 + other @ (score - low) ** 2, 1e-6)
+    log_high = -np.logaddexp(0, -prior) - (score - high) ** 2 / (2 * variance)
+    log_low = -np.logaddexp(0, prior) - (score - low) ** 2 / (2 * variance)
+    likelihood = share @ np.logaddexp(log_high, log_low) - 0.5 * np.log(variance)
+    # Clusters that have changed places are those of the mirror image.
+    clusters = Clusters(reward, float((high - low) / np.sqrt(variance)))
+    return (float(likelihood) if high > low else -np.inf), clusters

@@ -1,0 +1,1 @@
+"""Interactions that come from data, not from a brain."""
