@@ -26,6 +26,8 @@ WINDOW = 2 * DRIFT_PERIOD
 # Squared peak responses. The response to an event has a squared norm of about 4 at a TR of 1.5 s:
 # neighbouring events are told apart a little less, and noise is not blown up.
 RIDGE = 5.0
+# Keeps a system with few frames solvable.
+SOLVABLE = 1e-6
 
 
 def estimate(
@@ -62,12 +64,12 @@ def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> f
     together, and in steps of 0.1: the estimates depend on it little.
     """
     first = max(len(frames) - round(WINDOW / timing.tr), 0)
-    inside, times = _events(onsets, first, len(frames), timing)
-    left = frames[first:] - frames[first:].mean(axis=0)
-    basis = _basis(len(left), times, timing.tr, timing.event)
-    left = left - basis @ (basis.T @ left)
+    _, times = _events(onsets, first, len(frames), timing)
+    centred = frames[first:] - frames[first:].mean(axis=0)
+    design, system = _least_squares(len(centred), times, timing.tr, timing.event)
+    left = centred - design @ cho_solve(system, design.T @ centred)
     power = np.vdot(left, left)
-    if power == 0 or len(left) < 2:
+    if power <= 1e-9 * np.vdot(centred, centred):  # as many events as frames leave nothing
         return 0.0
     return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9))
 
@@ -118,10 +120,12 @@ def _design(frames: int, times: tuple[float, ...], tr: float, duration: float) -
 
 
 @lru_cache(maxsize=1000)
-def _basis(frames: int, times: tuple[float, ...], tr: float, duration: float) -> np.ndarray:
-    """Return orthonormal courses that span the design, (frames, courses)."""
-    left, size, _ = np.linalg.svd(_design(frames, times, tr, duration), full_matrices=False)
-    return left[:, size > 1e-6 * size[0]]
+def _least_squares(
+    frames: int, times: tuple[float, ...], tr: float, duration: float
+) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
+    """Return the design, and the factors of its normal equations."""
+    design = _design(frames, times, tr, duration)
+    return design, cho_factor(design.T @ design + SOLVABLE * np.eye(design.shape[1]))
 
 
 @lru_cache(maxsize=5000)
@@ -135,8 +139,7 @@ def _frame_weights(
 ) -> np.ndarray:
     """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
     design = _whitened(_design(frames, times, tr, duration), coefficient)
-    # Drift is hardly penalised: only as much as keeps a system with few frames solvable.
-    ridge = np.full(design.shape[1], 1e-6)
+    ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
     ridge[: len(times)] = RIDGE
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])

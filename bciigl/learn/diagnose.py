@@ -210,12 +210,6 @@ def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiag
 
 def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
     """Return verdict, reason and remedy."""
-    if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
-        return (
-            DO_NOT_USE,
-            "match and mismatch are equally frequent, so which is which cannot be known.",
-            "Add baseline trials with a match rate far from 1/2 (catch trials), or a third option.",
-        )
     if numbers["information_t"] < NO_EVIDENCE:
         return (
             DO_NOT_USE,
@@ -237,6 +231,12 @@ def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
 
 def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
     """Return the first reason not to trust, and its remedy."""
+    if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
+        return (
+            "match and mismatch are equally frequent, so which is which cannot be known: the policy"
+            " is either right or exactly wrong.",
+            "Add baseline trials with a match rate far from 1/2 (catch trials), or a third option.",
+        )
     rare = [each.action for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
     if rare:
         return (
