@@ -197,7 +197,7 @@ class ActionInclusiveIGL(BaseEstimator):
         )
         prior = logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
         self.decoder_ = np.vstack([model.feedback_weights, model.feedback_bias + prior])
-        if self.one_right:
+        if model.one_right:
             self.policy_ = np.vstack([model.context_weights, model.context_bias])
             self.policy_[:-1, data.taken == 0], self.policy_[-1, data.taken == 0] = 0.0, NEVER
         else:

@@ -26,6 +26,8 @@ ITERATIONS = 40
 CANONICAL_STARTS, CONSTANT_STARTS, RANDOM_STARTS = 3, 6, 3
 # Scores of a start: decided, yet far from the flat ends of the logistic function.
 SPREAD = 2.0
+# How often a policy chooses the same action that is called constant.
+CONSTANT = 0.9
 
 
 class Solution(NamedTuple):
@@ -63,11 +65,14 @@ class Search(NamedTuple):
         Of the solution, on all trials.
     held_out : array, (restarts,)
         Objective of each restart on the half of the trials that it had not seen.
+    constant : array of bool, (restarts,)
+        Whether the policy of each restart chooses one action nearly always.
     """
 
     solution: Solution
     objective: float
     held_out: np.ndarray
+    constant: np.ndarray
 
 
 def objective_terms(
@@ -114,15 +119,22 @@ def maximise(data: Interactions, rng: np.random.Generator) -> Search:
     groups = [
         [climb(data.rows(half), start) for start in starts(data.rows(half), rng)] for half in halves
     ]
-    held_out, best = select(data, groups, halves)
-    best = sharpen(data, climb(data, best))
-    return Search(best, float(sharp_terms(best, data).mean()), held_out)
+    held_out = judge(data, groups, halves)
+    restarts = groups[0] + groups[1]
+    best = sharpen(data, climb(data, restarts[int(np.argmax(held_out))]))
+    constant = np.array([most_chosen(each, data) > CONSTANT for each in restarts])
+    return Search(best, float(sharp_terms(best, data).mean()), held_out, constant)
 
 
-def select(
+def most_chosen(solution: Solution, data: Interactions) -> float:
+    """Return how often a policy chooses the action that it chooses most, 0 to 1."""
+    return float(np.bincount(solution.choose(data.context)).max() / data.trials)
+
+
+def judge(
     data: Interactions, groups: list[list[Solution]], halves: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, Solution]:
-    """Return what restarts reach on unseen trials, and the best.
+) -> np.ndarray:
+    """Return what each restart reaches on unseen trials, (restarts,).
 
     Chance favours different restarts in either half by more than good ones differ. So each is
     judged together with its like of the other half: by the mean of what both reach on the trials
@@ -132,8 +144,7 @@ def select(
     unseen = [part[:, half].mean(axis=1) for part, half in zip(terms, halves[::-1], strict=True)]
     distance = cdist(*terms)
     like = distance.argmin(axis=1), distance.argmin(axis=0)
-    held_out = np.concatenate([unseen[0] + unseen[1][like[0]], unseen[1] + unseen[0][like[1]]]) / 2
-    return held_out, (groups[0] + groups[1])[int(np.argmax(held_out))]
+    return np.concatenate([unseen[0] + unseen[1][like[0]], unseen[1] + unseen[0][like[1]]]) / 2
 
 
 def climb(data: Interactions, start: Solution) -> Solution:

@@ -4,28 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.threads import one_thread
 from bciigl.learn.bandit import predicted_action
-from bciigl.learn.decoded_return import maximise
+from bciigl.learn.decoded_return import Search, maximise
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict
 from bciigl.learn.interactions import (
-    Interactions,
     Scaling,
     check_interactions,
     check_matrix,
-    folds,
     run_codes,
 )
 
-# Standard errors above chance from which on feedback is said to tell the action.
-TELLING = 4.0
 # Held-out objective from which on the reward is said to have been found: the truth's is
 # 1 - 1 / actions, chance has 0.
 CONVINCING = 0.3
-CONSTANT = 0.8
+# A constant policy that reaches this share of the objective might be as good as any.
+RIVAL = 0.8
 
 
 @dataclass(frozen=True)
@@ -37,18 +33,15 @@ class FullConditionalDiagnosis(Verdict):
     objective : float
         At the solution, on the trials it was learned from.
     held_out_objective : float
-        Of the restart it was climbed from, on trials that this had not seen.
-    action_from_feedback : float
-        How often the action can be told from the feedback, on unseen runs; if it can, feedback
-        depends on more than the reward, and the method's assumption fails.
-    most_chosen : float
-        How often the policy chooses the action it chooses most.
+        Of the best restart, on the half of the trials that it had not seen.
+    constant_objective : float
+        The same of the best restart that ended in a constant policy. Where feedback depends on the
+        action it comes near the former, and the objective does not tell which is right.
     """
 
     objective: float
     held_out_objective: float
-    action_from_feedback: float
-    most_chosen: float
+    constant_objective: float
 
 
 class FullConditionalIGL(BaseEstimator):
@@ -125,7 +118,7 @@ class FullConditionalIGL(BaseEstimator):
             self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
             self.objective_ = found.objective
             self.restart_objectives_ = found.held_out
-            self.diagnosis_ = _diagnosed(data, found.objective, found.held_out.max(), self.policy_)
+        self.diagnosis_ = _diagnosed(found)
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
@@ -158,47 +151,29 @@ class FullConditionalIGL(BaseEstimator):
         return self.diagnosis_
 
 
-def _diagnosed(
-    data: Interactions, objective: float, held_out: float, policy: np.ndarray
-) -> FullConditionalDiagnosis:
-    told, chance = _action_told(data)
-    choice = (data.context @ policy[:-1] + policy[-1]).argmax(axis=1)
-    most = np.bincount(choice).max() / data.trials
-    numbers = (objective, held_out, told, most)
-    if told > chance + TELLING * np.sqrt(chance * (1 - chance) / data.trials):
-        return FullConditionalDiagnosis(
-            DO_NOT_USE,
-            f"feedback tells the action ({100 * told:.0f} %, chance {100 * chance:.0f} %), so that "
-            "a constant policy can look as good as the right one.",
-            "Use action-inclusive IGL (ai_igl).",
-            *numbers,
-        )
-    if held_out < CONVINCING or most > CONSTANT:
+def _diagnosed(found: Search) -> FullConditionalDiagnosis:
+    best = float(found.held_out.max())
+    rival = float(found.held_out[found.constant].max(initial=0.0))
+    numbers = (found.objective, best, rival)
+    if best < CONVINCING:
         return FullConditionalDiagnosis(
             DOUBTFUL,
-            f"on trials it had not seen the objective is {held_out:.2f}, and one action is chosen "
-            f"{100 * most:.0f} % of the time.",
+            f"on trials it had not seen the objective is {best:.2f} only.",
             "Record more trials.",
+            *numbers,
+        )
+    if rival > RIVAL * best:
+        return FullConditionalDiagnosis(
+            DO_NOT_USE,
+            f"on trials it had not seen a constant policy has an objective of {rival:.2f}, the best"
+            f" one {best:.2f}: feedback tells the action, and which is right cannot be known.",
+            "Use action-inclusive IGL (ai_igl).",
             *numbers,
         )
     return FullConditionalDiagnosis(
         TRUST,
-        f"feedback does not tell the action, and on trials it had not seen the objective is "
-        f"{held_out:.2f}.",
+        f"on trials it had not seen the objective is {best:.2f}, and no constant policy has more"
+        f" than {rival:.2f}.",
         "",
         *numbers,
     )
-
-
-def _action_told(data: Interactions) -> tuple[float, float]:
-    """Return how often feedback tells the action on unseen folds, and how often chance would."""
-    fold = folds(data.run)
-    right = np.zeros(data.trials, bool)
-    chance = data.taken.max() / data.trials
-    for each in np.unique(fold):
-        out = fold == each
-        if len(np.unique(data.action[~out])) > 1:
-            classifier = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-            classifier.fit(data.feedback[~out], data.action[~out])
-            right[out] = classifier.predict(data.feedback[out]) == data.action[out]
-    return float(right.mean()), float(chance)

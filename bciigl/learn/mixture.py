@@ -124,32 +124,42 @@ class TwoViews:
             self._sums(self._acted),
         )
 
-    def fit(
-        self, reward: np.ndarray, *, ridge: float, shared: bool, iterations: int = 25
-    ) -> tuple[np.ndarray, Evidence]:
-        """Return what expectation maximisation makes of a first guess of the rewards.
+    def completed(self, reward: np.ndarray) -> np.ndarray:
+        """Return the belief that a first guess of the rewards amounts to.
 
         Parameters
         ----------
         reward : array, (trials,)
             Probability that each trial is rewarded.
-        ridge : float
-            Added to the covariances.
-        shared : bool
-            Whether the reward shows in the same direction of feedback whatever the action.
-        iterations : int
-            At most so many steps.
 
         Returns
         -------
         belief : array, (trials, actions)
-            Probability that each action is right (`one_right`), or that the action taken is, and 0
-            elsewhere.
-        evidence : Evidence
-            What led to it.
+            Probability that each action is right (`one_right`): one that is not leaves the others
+            equally likely. Otherwise that of the action taken, and 0 elsewhere.
         """
-        belief = self._completed(reward)
-        for _ in range(iterations):
+        taken = self._acted * reward[:, None]
+        if not self.one_right:
+            return taken
+        return taken + (1 - self._acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
+
+    def fit(
+        self, belief: np.ndarray, *, ridge: float, shared: bool, steps: int
+    ) -> tuple[np.ndarray, Evidence]:
+        """Return the belief that expectation maximisation reaches, and the evidence that led to it.
+
+        Parameters
+        ----------
+        belief : array, (trials, actions)
+            Where to begin; see `completed`.
+        ridge : float
+            Added to the covariances.
+        shared : bool
+            Whether the reward shows in the same direction of feedback whatever the action.
+        steps : int
+            At most so many.
+        """
+        for _ in range(steps):
             before = belief
             belief, evidence = self._judged_by_others(before, ridge, shared)
             if np.abs(belief - before).max() < TOLERANCE:
@@ -161,13 +171,6 @@ class TwoViews:
         total, guess = (_all_folds(each) for each in (self._total, self._guess(belief)))
         several = self._maximised(total, guess, ridge, shared)
         return Model(*(each[0] for each in several[:-1]), self.one_right)
-
-    def _completed(self, reward: np.ndarray) -> np.ndarray:
-        """Return a belief in which an action that is not right leaves the others equally likely."""
-        taken = self._acted * reward[:, None]
-        if not self.one_right:
-            return taken
-        return taken + (1 - self._acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
 
     def _judged_by_others(
         self, belief: np.ndarray, ridge: float, shared: bool

@@ -1,5 +1,6 @@
 """Reward discovery: several starts, refined, and chosen by what holds on unseen runs."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,12 @@ from bciigl.learn.interactions import Interactions
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
-SCREENING_STEPS = 7
-FINAL_STEPS = 30
-HOPELESS = 0.003
-# Nats per trial on unseen runs from which on no other start is tried.
-CONVINCING = 0.1
+# Expectation maximisation makes a good guess better and a bad one worse: what it has reached after
+# a few steps and after many are compared.
+FEW_STEPS, MANY_STEPS, FINAL_STEPS = 2, 7, 30
+# Nats per trial on unseen runs: with less than the first no other start is tried, because there is
+# nothing to find, with more than the second because there is nothing to gain.
+HOPELESS, CONVINCING = 0.003, 0.1
 
 
 class Start(NamedTuple):
@@ -33,6 +35,10 @@ class Start(NamedTuple):
         Which canonical pair is taken for the reward.
     mirrored : bool
         Whether the less likely of both clusters is taken for the rewarded one.
+    together : bool
+        Whether the actions share what they know of the contexts, as they can where exactly one
+        option is right. Where contexts are far from Gaussian they had better not: most of what a
+        shared model knows of an option it has from trials in which another was tried.
     """
 
     shared: bool
@@ -40,6 +46,7 @@ class Start(NamedTuple):
     cleaned: bool = True
     place: int = 0
     mirrored: bool = False
+    together: bool = True
 
 
 USUAL = (
@@ -47,6 +54,8 @@ USUAL = (
     Start(True, 0.03),
     Start(False, 0.1),
     Start(False, 0.1, cleaned=False),
+    Start(True, 0.1, together=False),
+    Start(False, 0.1, together=False),
 )
 FURTHER = (
     Start(True, 0.1, mirrored=True),
@@ -87,10 +96,94 @@ class Task(NamedTuple):
             self.one_right,
         )
 
-    def views(self) -> TwoViews:
+    def starts(self, starts: tuple[Start, ...]) -> list[Start]:
+        """Return those of the starts that make sense for the task."""
+        if self.one_right:
+            return list(starts)
+        return list(dict.fromkeys(start._replace(together=False) for start in starts))
+
+
+class Explorer:
+    """What starts on the same trials share.
+
+    Parameters
+    ----------
+    task : Task
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._cross = CrossCovariance(task.data, task.one_right)
+        self._views: dict[bool, TwoViews] = {}
+
+    def views(self, together: bool) -> TwoViews:
         """Return the mixture model of the trials."""
-        known_rate = np.where(self.known, self.rate, np.nan)
-        return TwoViews(self.data, self.fold, known_rate, self.one_right)
+        if together not in self._views:
+            known_rate = np.where(self.task.known, self.task.rate, np.nan)
+            self._views[together] = TwoViews(
+                self.task.data, self.task.fold, known_rate, one_right=together
+            )
+        return self._views[together]
+
+    def refine(
+        self, start: Start, reward: np.ndarray | None = None, steps: int = MANY_STEPS
+    ) -> tuple[float, np.ndarray, Evidence]:
+        """Return what expectation maximisation reaches from a start, and what that is worth.
+
+        Parameters
+        ----------
+        start : Start
+        reward : array, (trials,), optional
+            A first guess of the rewards in place of the start's own.
+        steps : int
+            At most so many.
+
+        Returns
+        -------
+        worth : float
+            In nats per trial.
+        belief : array, (trials, actions)
+        evidence : Evidence
+        """
+        views = self.views(start.together)
+        settings = {"ridge": start.ridge, "shared": start.shared}
+        guess = self.first_guess(start) if reward is None else reward
+        results, belief = [], views.completed(guess)
+        for count in (FEW_STEPS, steps - FEW_STEPS):
+            belief, evidence = views.fit(belief, steps=count, **settings)
+            results.append((worth(evidence, self.task), belief, evidence))
+        return max(results, key=lambda result: result[0])
+
+    def model(self, start: Start, belief: np.ndarray) -> Model:
+        """Return the parameters that a belief leads to."""
+        return self.views(start.together).model(belief, ridge=start.ridge, shared=start.shared)
+
+    def first_guess(self, start: Start) -> np.ndarray:
+        """Return the probability that each trial is rewarded, from the start alone, (trials,)."""
+        data, rate = self.task.data, self.task.rate
+        found = self._cross.directions(
+            start.ridge, shared=start.shared, cleaned=start.cleaned, place=start.place
+        )
+        feedback = canonical.within_actions(data.feedback, data)
+        groups = [np.flatnonzero(data.action == each) for each in range(data.n_actions)]
+        score = np.empty(data.trials)
+        for rows, of_context, of_feedback in zip(groups, *found, strict=True):
+            if start.shared:
+                score[rows] = feedback[rows] @ of_feedback
+            else:
+                score[rows] = _refined_score(
+                    contrastive.Pair(of_context, of_feedback),
+                    data.context[rows],
+                    feedback[rows],
+                    data.weight[rows],
+                )
+        reward = rate.copy()
+        for rows in [np.arange(data.trials)] if start.shared else groups:
+            if len(rows):
+                reward[rows] = break_symmetry(
+                    score[rows], rate[rows], data.weight[rows], mirrored=start.mirrored
+                ).reward
+        return reward
 
 
 class Found(NamedTuple):
@@ -120,20 +213,26 @@ class Found(NamedTuple):
 
 def discover(task: Task) -> Found:
     """Return the rewards that explain best what context and feedback have in common."""
-    views, cross = task.views(), CrossCovariance(task.data, task.one_right)
-    screened = [worth(refined(task, views, cross, start)[1], task) for start in USUAL]
-    order = np.argsort(screened)[::-1]
+    explorer = Explorer(task)
+    usual = task.starts(USUAL)
+    screened = {start: explorer.refine(start)[0] for start in usual}
+    usual.sort(key=screened.get, reverse=True)
     start, held_out, best = None, None, -np.inf
-    for each in (*(USUAL[i] for i in order), *FURTHER):
-        evidence = unseen(task, each, max(screened) if start is None else -np.inf)
+    for each in (*usual, *task.starts(FURTHER)):
+        # Only the first is given a second chance in folds where it fails.
+        others = usual if start is None else ()
+        evidence = unseen(task, each, others, screened[usual[0]])
         value = worth(evidence, task)
         if value > best:
             start, held_out, best = each, evidence, value
         if not HOPELESS < best < CONVINCING:
             break
-    belief = _final_belief(task, views, cross, start, held_out)
-    model = views.model(belief, ridge=start.ridge, shared=start.shared)
-    return Found(model, belief, start, held_out)
+    agreed = held_out.reward(task.data.action)
+    _, belief, _ = max(
+        (explorer.refine(start, guess, FINAL_STEPS) for guess in (None, agreed)),
+        key=lambda result: result[0],
+    )
+    return Found(explorer.model(start, belief), belief, start, held_out)
 
 
 def worth(evidence: Evidence, task: Task) -> float:
@@ -142,85 +241,33 @@ def worth(evidence: Evidence, task: Task) -> float:
     return net_information(evidence, task.data) + min(upright, 0.0)
 
 
-def _final_belief(
-    task: Task, views: TwoViews, cross: CrossCovariance, start: Start, held_out: Evidence
-) -> np.ndarray:
-    """Return the belief of all trials, from the start or from what the folds agreed on."""
-    guesses = (first_guess(task, cross, start), held_out.reward(task.data.action))
-    results = [
-        views.fit(guess, ridge=start.ridge, shared=start.shared, iterations=FINAL_STEPS)
-        for guess in guesses
-    ]
-    return max(results, key=lambda result: worth(result[1], task))[0]
-
-
-def refined(
-    task: Task,
-    views: TwoViews,
-    cross: CrossCovariance,
-    start: Start,
-    iterations: int = SCREENING_STEPS,
-) -> tuple[np.ndarray, Evidence]:
-    """Return belief and evidence that expectation maximisation reaches from a start."""
-    reward = first_guess(task, cross, start)
-    return views.fit(reward, ridge=start.ridge, shared=start.shared, iterations=iterations)
-
-
-def first_guess(task: Task, cross: CrossCovariance, start: Start) -> np.ndarray:
-    """Return the probability that each trial is rewarded, from the start alone, (trials,)."""
-    data = task.data
-    found = cross.directions(
-        start.ridge, shared=start.shared, cleaned=start.cleaned, place=start.place
-    )
-    feedback = canonical.within_actions(data.feedback, data)
-    groups = [np.flatnonzero(data.action == each) for each in range(data.n_actions)]
-    score = np.empty(data.trials)
-    for rows, of_context, of_feedback in zip(groups, *found, strict=True):
-        if start.shared:
-            score[rows] = feedback[rows] @ of_feedback
-        else:
-            score[rows] = _refined_score(
-                contrastive.Pair(of_context, of_feedback),
-                data.context[rows],
-                feedback[rows],
-                data.weight[rows],
-            )
-    reward = task.rate.copy()
-    for rows in [np.arange(data.trials)] if start.shared else groups:
-        if len(rows):
-            reward[rows] = break_symmetry(
-                score[rows], task.rate[rows], data.weight[rows], mirrored=start.mirrored
-            ).reward
-    return reward
-
-
-def unseen(task: Task, start: Start, expected: float) -> Evidence:
+def unseen(task: Task, start: Start, others: Sequence[Start], expected: float) -> Evidence:
     """Return what is said about each fold by a search that saw the others only.
 
-    Where a start leads to much less than is expected of it, in nats per trial, the other usual
-    starts are tried too.
+    Parameters
+    ----------
+    task : Task
+    start : Start
+    others : sequence of Start
+        Tried where the start leads to less than half of what is expected of it.
+    expected : float
+        Nats per trial.
     """
     data = task.data
     evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
     for fold in np.unique(task.fold):
         out = np.flatnonzero(task.fold == fold)
-        model = _best_model(task.rows(np.flatnonzero(task.fold != fold)), start, expected)
+        explorer = Explorer(task.rows(np.flatnonzero(task.fold != fold)))
+        best = -np.inf
+        for each in (start, *(other for other in others if other != start)):
+            value, belief, _ = explorer.refine(each)
+            if value > best:
+                best, model = value, explorer.model(each, belief)
+            if best >= expected / 2:
+                break
         evidence.context[out] = model.probable(model.context_scores(data.context[out]))
         evidence.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
     return evidence
-
-
-def _best_model(task: Task, start: Start, expected: float) -> Model:
-    views, cross = task.views(), CrossCovariance(task.data, task.one_right)
-    best = -np.inf
-    for each in (start, *(other for other in USUAL if other != start)):
-        belief, evidence = refined(task, views, cross, each)
-        value = worth(evidence, task)
-        if value > best:
-            best, model = value, views.model(belief, ridge=each.ridge, shared=each.shared)
-        if best >= expected / 2:
-            break
-    return model
 
 
 def _refined_score(
