@@ -7,7 +7,7 @@ import numpy as np
 
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import EventKind
-from bciigl.protocol.schedule import event_offsets, trial_seconds
+from bciigl.protocol.schedule import event_offsets, trial_start
 
 
 class Event(NamedTuple):
@@ -84,7 +84,7 @@ def trial_events(
     match : bool
         What the person judges.
     """
-    start = protocol.timing.burn_in + trial * trial_seconds(protocol)
+    start = trial_start(protocol, trial)
     contents = {"imagination": imagined, "perception": guess, "judgment": match}
     return [
         Event(kind, start + offset, contents[kind])

@@ -12,6 +12,7 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain.events import Event
+from bciigl.protocol.schedule import frames_complete
 
 if TYPE_CHECKING:
     from bciigl.brain.simulated import Brain
@@ -111,8 +112,7 @@ class Scanner:
         """Take all frames that are complete by then and have not been taken yet, (frames, ...)."""
         if math.isnan(seconds):
             raise ScannerError("until when? got nan")
-        # Rounded: 4.5 / 1.5 may come out as a little less than 3.
-        complete = math.floor(round(min(seconds / self.tr, self.frames), 6))
+        complete = frames_complete(min(seconds, self.frames * self.tr), self.tr)
         return self._take(max(complete - self.taken, 0))
 
     def play(self, events: Iterable[Event]) -> np.ndarray:

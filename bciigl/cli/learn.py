@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -24,10 +26,11 @@ class _Runs(click.ParamType):
         """Return the numbers in a text."""
         runs: set[int] = set()
         for part in value.split(","):
-            first, _, last = part.strip().partition("-")
-            if not (first.isdecimal() and (last or first).isdecimal()):
+            match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+            first, last = (int(each or match[1]) for each in match.groups()) if match else (1, 0)
+            if first > last:
                 self.fail(f"{value!r} should be run numbers such as 0-39 or 0,2,5-9", param, ctx)
-            runs.update(range(int(first), int(last or first) + 1))
+            runs.update(range(first, last + 1))
         return frozenset(runs)
 
 
@@ -60,17 +63,27 @@ def learn(
     Prints for each learner its accuracy on the test set, where there is one, its verdict about
     itself and the match rate it decoded for each action.
     """
-    from bciigl.learn import save_learner
-    from bciigl.tasks.arrays import learn_from, load_arrays, possible_learners
+    from bciigl.base.errors import BciiglError
+    from bciigl.base.files import written_folder
+    from bciigl.learn.saved import check_saveable, write_learner
+    from bciigl.tasks.arrays import learn_from, learners_for, load_arrays
 
-    recorded = load_arrays(arrays).select(train_runs, test_runs)
-    results = []
-    with steps() as report:
-        for each in learners or possible_learners(recorded):
-            report(f"learning with {each}")
-            results.append(learn_from(recorded, each, one_right=not several_right, seed=seed))
-    if out is not None:
-        save_learner(results[0].learner, out)
+    recorded = load_arrays(arrays)
+    try:
+        recorded = recorded.select(train_runs, test_runs)
+        wanted = learners_for(recorded, learners)
+        if out is not None:
+            check_saveable(wanted[0])
+        # The folder is made first: work should not end at a place that cannot be written.
+        with nullcontext() if out is None else written_folder(out) as temporary, steps() as report:
+            results = []
+            for each in wanted:
+                report(f"learning with {each}")
+                results.append(learn_from(recorded, each, one_right=not several_right, seed=seed))
+            if out is not None:
+                write_learner(results[0].learner, temporary)
+    except BciiglError as error:
+        raise BciiglError(f"{arrays}: {error}") from error
     if as_json:
         echo_json(_document(arrays, recorded, results))
     else:
@@ -101,12 +114,10 @@ def _in_words(recorded: Recorded, results: list[Result]) -> str:
     ]
     for each in results:
         accuracy = "-" if each.accuracy is None else f"{each.accuracy:.1f} %"
-        numbers = each.as_dict()
-        verdict = (numbers["diagnosis"] or {"verdict": "-"})["verdict"]
-        rates = " ".join(f"{rate:.2f}" for rate in numbers["match_rates"] or ()) or "-"
+        verdict = each.diagnosis.verdict if each.diagnosis else "-"
+        rates = " ".join(f"{rate:.2f}" for rate in each.match_rates or ()) or "-"
         lines.append(f"{each.learner_id:<14}{accuracy:>10}  {verdict:<12}{rates}")
-    reasons = {each.learner_id: getattr(each.learner, "diagnosis_", None) for each in results}
-    lines += [f"{name}: {reason}" for name, reason in reasons.items() if reason is not None]
+    lines += [f"{each.learner_id}: {each.diagnosis}" for each in results if each.diagnosis]
     return "\n".join(lines)
 
 

@@ -23,9 +23,10 @@ from bciigl.protocol.model import Timing
 DRIFT_PERIOD = 256.0
 # Seconds: frames further from an event tell no more about it.
 WINDOW = 2 * DRIFT_PERIOD
-# Squared peak responses. The response to an event has a squared norm of about 4 at a TR of 1.5 s:
-# neighbouring events are told apart a little less, and noise is not blown up.
-RIDGE = 5.0
+# In units of what an event's own response tells: a lone event's estimate is shrunk to a third,
+# whatever the TR and the noise. Neighbouring events are told apart a little less so, and noise is
+# not blown up.
+RIDGE = 2.0
 # Keeps a system with few frames solvable.
 SOLVABLE = 1e-6
 
@@ -61,7 +62,7 @@ def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> f
     """Return how much the noise of a frame resembles that of the frame before, 0 to 0.9.
 
     From what is left of the last frames when events and drift are taken out, of all voxels
-    together, and in steps of 0.1: the estimates depend on it little.
+    together, and in steps of 0.1, so that the weights of frames can be kept.
     """
     first = max(len(frames) - round(WINDOW / timing.tr), 0)
     _, times = _events(onsets, first, len(frames), timing)
@@ -71,7 +72,7 @@ def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> f
     power = np.vdot(left, left)
     if power <= 1e-9 * np.vdot(centred, centred):  # as many events as frames leave nothing
         return 0.0
-    return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9))
+    return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9) + 0.0)
 
 
 def _weighted_sum(
@@ -108,7 +109,7 @@ def _events(
     return inside, tuple(np.round(since[inside], 6).tolist())
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=64)
 def _design(frames: int, times: tuple[float, ...], tr: float, duration: float) -> np.ndarray:
     """Return the regressors of the events, then those of drift, (frames, regressors)."""
     seconds = (np.arange(frames) + 0.5) * tr
@@ -116,10 +117,12 @@ def _design(frames: int, times: tuple[float, ...], tr: float, duration: float) -
     # Cosines grow in number with the time they have to tell drift from events.
     terms = np.arange(1 + int(2 * frames * tr / DRIFT_PERIOD))
     drift = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, terms))
-    return np.concatenate([responses.reshape(frames, len(times)), drift], axis=1)
+    design = np.concatenate([responses.reshape(frames, len(times)), drift], axis=1)
+    design.flags.writeable = False
+    return design
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=64)
 def _least_squares(
     frames: int, times: tuple[float, ...], tr: float, duration: float
 ) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
@@ -140,7 +143,7 @@ def _frame_weights(
     """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
     design = _whitened(_design(frames, times, tr, duration), coefficient)
     ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
-    ridge[: len(times)] = RIDGE
+    ridge[: len(times)] = RIDGE * (design[:, : len(times)] ** 2).sum(axis=0).max(initial=0.0)
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])
     wanted[: len(times)] = mixture

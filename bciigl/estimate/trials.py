@@ -8,11 +8,19 @@ import numpy as np
 from bciigl.base.errors import BciiglError
 from bciigl.estimate import frame, glm
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import decision_time, event_offsets, trial_seconds
+from bciigl.protocol.schedule import (
+    decision_time,
+    event_offsets,
+    frames_complete,
+    trial_seconds,
+    trial_start,
+)
 
 _ESTIMATES = {"glm": glm.estimate, "frame": frame.estimate}
 Frames = np.ndarray | dict[str, np.ndarray]
 """Of one recording (frames, voxels), or of one for each kind of event."""
+Recordings = dict[tuple[str, ...], np.ndarray]
+"""Frames by the kinds of event in them."""
 
 
 def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
@@ -29,8 +37,11 @@ def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
     protocol : Protocol
         When the events were, and how to estimate what they evoked.
     """
-    trials = range(_whole_trials(frames, protocol))
-    return np.array([context(frames, protocol, trial) for trial in trials])
+    recordings = _checked(frames, protocol)
+    trials = range(_whole_trials(recordings, protocol))
+    voxels = next(iter(recordings.values())).shape[1]
+    found = [_context(recordings, protocol, trial) for trial in trials]
+    return np.array(found).reshape(len(trials), voxels)
 
 
 def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
@@ -38,9 +49,7 @@ def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
 
     `frames` begin with the run; those not complete when the agent decides are not used.
     """
-    decision = _start(protocol, trial) + decision_time(protocol.timing)
-    seen = _until(frames, decision, protocol)
-    return _estimates(seen, protocol, {"imagination": 1.0}, [trial])[0]
+    return _context(_checked(frames, protocol), protocol, trial)
 
 
 def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
@@ -51,30 +60,56 @@ def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
     frames, protocol
         As in `contexts`.
     """
-    trials = range(_whole_trials(frames, protocol))
-    return _estimates(frames, protocol, _feedback_weights(protocol), trials)
+    recordings = _checked(frames, protocol)
+    trials = range(_whole_trials(recordings, protocol))
+    return _estimates(recordings, protocol, _feedback_weights(protocol), trials)
 
 
 def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
     """Return the feedback of one trial, (voxels,), from frames complete at the trial's end."""
-    seen = _until(frames, _start(protocol, trial + 1), protocol)
+    end = trial_start(protocol, trial + 1)
+    seen = _until(_checked(frames, protocol), trial, end, protocol)
     return _estimates(seen, protocol, _feedback_weights(protocol), [trial])[0]
+
+
+def _context(recordings: Recordings, protocol: Protocol, trial: int) -> np.ndarray:
+    decision = trial_start(protocol, trial) + decision_time(protocol.timing)
+    seen = _until(recordings, trial, decision, protocol)
+    return _estimates(seen, protocol, {"imagination": 1.0}, [trial])[0]
 
 
 def _feedback_weights(protocol: Protocol) -> dict[str, float]:
     return {kind: getattr(protocol.feedback, kind) for kind in protocol.task.events[1:]}
 
 
+def _checked(frames: Frames, protocol: Protocol) -> Recordings:
+    """Return frames as recordings by the kinds of event in them."""
+    kinds, separate = protocol.task.events, protocol.recording == "separate"
+    if isinstance(frames, dict) != separate:
+        expected = "a recording for each kind of event" if separate else "one recording"
+        raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
+    recordings = {(kind,): each for kind, each in frames.items()} if separate else {kinds: frames}
+    if separate and set(frames) != set(kinds):
+        raise BciiglError(f"frames should be of {', '.join(kinds)}, got {', '.join(frames)}")
+    recordings = {kinds: np.asarray(each) for kinds, each in recordings.items()}
+    shapes = {each.shape for each in recordings.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 2:
+        shown = ", ".join(map(str, sorted(shapes)))
+        raise BciiglError(f"frames should be of one shape (frames, voxels), got {shown}")
+    if not all(np.isfinite(each).all() for each in recordings.values()):
+        raise BciiglError("frames should be finite numbers")
+    return recordings
+
+
 def _estimates(
-    frames: Frames, protocol: Protocol, weights: dict[str, float], trials: Sequence[int]
+    recordings: Recordings, protocol: Protocol, weights: dict[str, float], trials: Sequence[int]
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked, (trials, voxels)."""
-    if isinstance(frames, dict):
-        return sum(
-            _from_series(frames[kind], protocol, (kind,), {kind: weight}, trials)
-            for kind, weight in weights.items()
-        )
-    return _from_series(frames, protocol, protocol.task.events, weights, trials)
+    return sum(
+        _from_series(series, protocol, kinds, weights, trials)
+        for kinds, series in recordings.items()
+        if not set(kinds).isdisjoint(weights)
+    )
 
 
 def _from_series(
@@ -85,44 +120,35 @@ def _from_series(
     trials: Sequence[int],
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
-    trials = np.asarray(trials)
-    begun = _trials_begun(series, protocol)
+    trials = np.asarray(trials, int)
+    seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
+    begun = max(math.ceil(seconds / trial_seconds(protocol)), trials.max(initial=-1) + 1)
     offsets = event_offsets(protocol)
     onsets = np.add.outer(
-        [_start(protocol, trial) for trial in range(begun)], [offsets[kind] for kind in kinds]
+        [trial_start(protocol, trial) for trial in range(begun)], [offsets[kind] for kind in kinds]
     )
     wanted = np.zeros((len(trials), begun, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
     return _ESTIMATES[protocol.estimate](
-        series, onsets.ravel(), wanted.reshape(len(trials), -1), protocol.timing
+        series, onsets.ravel(), wanted.reshape(len(trials), onsets.size), protocol.timing
     )
 
 
-def _start(protocol: Protocol, trial: int) -> float:
-    """Return the seconds from the beginning of a run to that of a trial."""
-    return protocol.timing.burn_in + trial * trial_seconds(protocol)
-
-
-def _trials_begun(series: np.ndarray, protocol: Protocol) -> int:
-    seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
-    return math.ceil(round(seconds / trial_seconds(protocol), 6))
-
-
-def _whole_trials(frames: Frames, protocol: Protocol) -> int:
+def _whole_trials(recordings: Recordings, protocol: Protocol) -> int:
     """Return how many trials were recorded to their end."""
-    series = next(iter(frames.values())) if isinstance(frames, dict) else frames
+    series = next(iter(recordings.values()))
     seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
-    return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0)
+    return max(frames_complete(seconds, trial_seconds(protocol)), 0)
 
 
-def _until(frames: Frames, seconds: float, protocol: Protocol) -> Frames:
-    """Return the frames that are complete by then."""
-    if isinstance(frames, dict):
-        return {kind: _until(series, seconds, protocol) for kind, series in frames.items()}
-    # Rounded: 4.5 / 1.5 may come out as a little less than 3.
-    complete = math.floor(round(seconds / protocol.timing.tr, 6))
-    if len(frames) < complete:
-        raise BciiglError(
-            f"frames should last until {seconds:g} s: {complete} of them, got {len(frames)}"
-        )
-    return frames[:complete]
+def _until(recordings: Recordings, trial: int, seconds: float, protocol: Protocol) -> Recordings:
+    """Return the frames that are complete by a time in a trial."""
+    if trial < 0:
+        raise BciiglError(f"trial should be 0 or more, got {trial}")
+    complete = frames_complete(seconds, protocol.timing.tr)
+    for series in recordings.values():
+        if len(series) < complete:
+            raise BciiglError(
+                f"frames should last until {seconds:g} s: {complete} of them, got {len(series)}"
+            )
+    return {kinds: series[:complete] for kinds, series in recordings.items()}

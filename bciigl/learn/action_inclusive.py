@@ -1,5 +1,7 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
@@ -8,19 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 from bciigl.base.errors import did_you_mean
 from bciigl.base.threads import one_thread
 from bciigl.learn import plain
-from bciigl.learn.bandit import NEVER, fit_policy, predicted_action
-from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed
+from bciigl.learn.bandit import fit_policy, predicted_action, without_never_taken
+from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
+    FEWEST_TRIALS,
     InputError,
     Interactions,
     Scaling,
+    Scalings,
+    check_actions,
     check_interactions,
-    check_matrix,
     check_whole,
     folds,
-    run_codes,
 )
-from bciigl.learn.search import Found, Task, discover
+from bciigl.learn.search import Task, discover
 
 METHODS = ("robust", "paper")
 
@@ -100,7 +103,8 @@ class ActionInclusiveIGL(BaseEstimator):
         feedback : array, (trials, features)
             What the brain answered.
         propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default.
+            The probability with which each action was taken; uniform by default. Without it,
+            guesses that were better than chance are learned upside down.
         run : array, (trials,), optional
             The run of each trial, in the order of time. Each run is centred by its own mean, and
             what is learned is tested on runs it was not learned from.
@@ -120,13 +124,18 @@ class ActionInclusiveIGL(BaseEstimator):
             n_actions=self.n_actions,
         )
         rate = self._expected_rate(data)
+        with one_thread():
+            if data.trials < FEWEST_TRIALS:
+                fitted = _fitted_to_nothing(data)
+            elif self.method == "paper":
+                fitted = _fitted_plainly(data, self.random_state)
+            else:
+                fitted = _fitted_robustly(data, rate, self.one_right)
+        self.context_scaling_, self.feedback_scaling_ = fitted.scalings
+        self.policy_, self.decoder_ = fitted.policy, fitted.decoder
+        self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
-        with one_thread():
-            if self.method == "paper":
-                self._fit_plain(data)
-            else:
-                self._fit_robust(data, rate)
         return self
 
     def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
@@ -142,12 +151,10 @@ class ActionInclusiveIGL(BaseEstimator):
     ) -> np.ndarray:
         """Return the probability that each action was rewarded, from its feedback, (trials,)."""
         check_is_fitted(self)
-        feedback = check_matrix(feedback, "feedback")
-        action = check_whole(action, "action", len(feedback))
-        if action.min() < 0 or action.max() >= self.n_actions_:
-            raise InputError(f"action must be from 0 to {self.n_actions_ - 1}")
-        runs = None if run is None else run_codes(run, len(feedback))
-        odds = self.feedback_scaling_.apply(feedback, runs) @ self.decoder_[:-1] + self.decoder_[-1]
+        scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
+        action = check_whole(action, "action", len(scaled))
+        check_actions(action, self.n_actions_)
+        odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
         return expit(np.take_along_axis(odds, action[:, None], axis=1)[:, 0])
 
     def diagnose(self) -> Verdict:
@@ -166,7 +173,10 @@ class ActionInclusiveIGL(BaseEstimator):
             if data.baseline.any():
                 raise InputError("match_rate must be given where there are baseline trials")
             return uniform
-        rate = np.asarray(self.match_rate, float)
+        try:
+            rate = np.asarray(self.match_rate, float)
+        except (TypeError, ValueError):
+            rate = np.array(np.nan)
         if rate.shape not in ((), (data.n_actions,)) or not ((rate > 0) & (rate < 1)).all():
             raise InputError(
                 f"match_rate must be one or {data.n_actions} numbers between 0 and 1, "
@@ -175,50 +185,73 @@ class ActionInclusiveIGL(BaseEstimator):
         of_trial = np.broadcast_to(rate, data.n_actions)[data.action]
         return np.where(data.baseline, of_trial, uniform) if data.baseline.any() else of_trial
 
-    def _fit_robust(self, data: Interactions, rate: np.ndarray) -> None:
-        self.context_scaling_ = Scaling.of(data.context, data.run)
-        self.feedback_scaling_ = Scaling.of(data.feedback, data.run)
-        data = data._replace(
-            context=self.context_scaling_.apply(data.context, data.run),
-            feedback=self.feedback_scaling_.apply(data.feedback, data.run),
-        )
-        fold = folds(data.run)
-        order = np.lexsort((data.run, fold))
-        task = Task(data, fold, rate, data.baseline, self.one_right).rows(order)
-        found = discover(task)
-        self._keep(task, found)
-        self.diagnosis_ = diagnosed(task, found)
 
-    def _keep(self, task: Task, found: Found) -> None:
-        model, data = found.model, task.data
-        reward = found.reward(data.action)
-        self.match_rate_ = np.bincount(data.action, reward, data.n_actions) / np.maximum(
-            data.taken, 1
-        )
-        prior = logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
-        self.decoder_ = np.vstack([model.feedback_weights, model.feedback_bias + prior])
-        if model.one_right:
-            self.policy_ = np.vstack([model.context_weights, model.context_bias])
-            self.policy_[:-1, data.taken == 0], self.policy_[-1, data.taken == 0] = 0.0, NEVER
-        else:
-            self.policy_ = fit_policy(
-                data.context, data.action, reward, data.weight, data.n_actions
-            )
+class _Fitted(NamedTuple):
+    """What the learner keeps."""
 
-    def _fit_plain(self, data: Interactions) -> None:
-        unscaled = [
-            Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
-            for each in (data.context, data.feedback)
-        ]
-        self.context_scaling_, self.feedback_scaling_ = unscaled
-        pairs, reward = plain.train(data, np.random.default_rng(self.random_state))
-        self.decoder_ = np.array([pair.feedback for pair in pairs]).T
-        self.match_rate_ = np.bincount(data.action, reward, data.n_actions) / np.maximum(
-            data.taken, 1
-        )
-        self.policy_ = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
-        self.diagnosis_ = Verdict(
+    scalings: Scalings
+    policy: np.ndarray
+    decoder: np.ndarray
+    match_rate: np.ndarray
+    diagnosis: Verdict
+
+
+def _fitted_robustly(data: Interactions, rate: np.ndarray, one_right: bool) -> _Fitted:
+    scalings = Scalings.of(data)
+    fold = folds(data.run)
+    # Folds in a row, and the trials of a run in the order of time.
+    order = np.lexsort((data.run, fold))
+    task = Task(scalings.apply(data), fold, rate, data.baseline, one_right).rows(order)
+    found = discover(task)
+    model, data = found.model, task.data
+    reward = found.reward(data.action)
+    if model.one_right:
+        policy = np.vstack([model.context_weights, model.context_bias])
+        policy = without_never_taken(policy, data.action)
+    else:
+        policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
+    match_rate = _means(reward, data)
+    prior = logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
+    decoder = np.vstack([model.feedback_weights, model.feedback_bias + prior])
+    return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task, found))
+
+
+def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
+    pairs, reward = plain.train(data, np.random.default_rng(seed))
+    return _Fitted(
+        _unscaled(data),
+        fit_policy(data.context, data.action, reward, data.weight, data.n_actions),
+        np.array([pair.feedback for pair in pairs]).T,
+        _means(reward, data),
+        Verdict(
             DOUBTFUL,
             "the paper's plain procedure is not tested on runs it has not seen.",
             "Use method='robust' (ai_igl).",
+        ),
+    )
+
+
+def _fitted_to_nothing(data: Interactions) -> _Fitted:
+    """Return a policy that knows nothing, for want of trials."""
+    actions = data.n_actions
+    return _Fitted(
+        _unscaled(data),
+        np.zeros((data.context.shape[1] + 1, actions)),
+        np.zeros((data.feedback.shape[1] + 1, actions)),
+        np.full(actions, 1 / actions),
+        too_few_trials(data),
+    )
+
+
+def _unscaled(data: Interactions) -> Scalings:
+    return Scalings(
+        *(
+            Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
+            for each in (data.context, data.feedback)
         )
+    )
+
+
+def _means(values: np.ndarray, data: Interactions) -> np.ndarray:
+    """Return the mean over the trials of each action, (actions,)."""
+    return np.bincount(data.action, values, data.n_actions) / np.maximum(data.taken, 1)

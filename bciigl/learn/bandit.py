@@ -11,15 +11,11 @@ from bciigl.learn.interactions import (
     InputError,
     Scaling,
     check_interactions,
-    check_matrix,
     check_vector,
-    run_codes,
 )
 from bciigl.learn.logistic import fit_logistic
 
 ESTIMATORS = ("direct", "ips", "dr")
-# An importance weight above this tells more of one trial than of the policy.
-LARGEST_WEIGHT = 20.0
 # The score of an action that was never taken: no other is as low.
 NEVER = -1e3
 
@@ -52,16 +48,25 @@ def fit_policy(
     ridge : float
         In units of one trial's evidence.
     """
-    weight = np.minimum(weight, LARGEST_WEIGHT)
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
-        return np.array([fit_logistic(context, each, reward * weight, ridge) for each in taken]).T
-    direct = np.array(
-        [fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken]
-    ).T
-    if estimator == "direct":
-        return direct
-    return _doubly_robust(context, action, reward, weight, direct, ridge)
+        policy = [fit_logistic(context, each, reward * weight, ridge) for each in taken]
+    else:
+        policy = [
+            fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken
+        ]
+    policy = np.array(policy).T
+    if estimator == "dr":
+        policy = _doubly_robust(context, action, reward, weight, policy, ridge)
+    return without_never_taken(policy, action)
+
+
+def without_never_taken(policy: np.ndarray, action: np.ndarray) -> np.ndarray:
+    """Return a policy that never chooses actions of which there are no trials."""
+    never = np.bincount(action, minlength=policy.shape[1]) == 0
+    policy = policy.copy()
+    policy[:-1, never], policy[-1, never] = 0.0, NEVER
+    return policy
 
 
 def _doubly_robust(
@@ -80,11 +85,7 @@ def _doubly_robust(
     corrected[trials, action] += n_actions * weight * (reward - corrected[trials, action])
     penalty = np.full(features.shape[1], ridge)
     penalty[-1] = 1e-9
-    fitted = np.linalg.solve(features.T @ features + np.diag(penalty), features.T @ corrected)
-    # Nothing corrects what is said of an action that was never taken.
-    never = np.bincount(action, minlength=n_actions) == 0
-    fitted[:-1, never], fitted[-1, never] = 0.0, NEVER
-    return fitted
+    return np.linalg.solve(features.T @ features + np.diag(penalty), features.T @ corrected)
 
 
 class ContextualBandit(BaseEstimator):
@@ -178,6 +179,5 @@ def predicted_action(
     policy: np.ndarray, scaling: Scaling, context: np.ndarray, run: np.ndarray | None
 ) -> np.ndarray:
     """Return the action with the highest score for each context, (trials,)."""
-    context = check_matrix(context, "context")
-    runs = None if run is None else run_codes(run, len(context))
-    return (scaling.apply(context, runs) @ policy[:-1] + policy[-1]).argmax(axis=1)
+    scaled = scaling.check_and_apply(context, "context", run)
+    return (scaled @ policy[:-1] + policy[-1]).argmax(axis=1)

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bciigl.base.threads import one_thread
-from bciigl.learn.interactions import Scaling, folds, run_codes
+from bciigl.learn.interactions import InputError, Scaling, folds, run_codes
 
 # With fewer labels of a class there is nothing to choose a classifier by.
 FEWEST_LABELS = 10
@@ -45,9 +45,7 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
         check_classification_targets(label)
         self.classes_, code = np.unique(label, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"label must have two classes or more, got 1 class: {self.classes_[0]}"
-            )
+            raise InputError(f"there must be 2 classes or more, got 1 class: {self.classes_[0]}")
         runs = run_codes(run, len(context))
         self.context_scaling_ = Scaling.of(context, runs)
         scaled = self.context_scaling_.apply(context, runs)
@@ -72,12 +70,17 @@ def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEst
         LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         LogisticRegression(C=0.1, max_iter=200),
     )
-    if np.bincount(label).min() < FEWEST_LABELS:
+    classes = np.bincount(label)
+    own = [np.bincount(label[fold == each], minlength=len(classes)) for each in np.unique(fold)]
+    if min((classes - each).min() for each in own) < FEWEST_LABELS:
         return candidates[0]
     right = [
         sum(
-            classifier.fit(context[fold != each], label[fold != each]).score(
-                context[fold == each], label[fold == each]
+            np.sum(
+                classifier.fit(context[fold != each], label[fold != each]).predict(
+                    context[fold == each]
+                )
+                == label[fold == each]
             )
             for each in np.unique(fold)
         )

@@ -1,10 +1,10 @@
 """The contrastive objective: what context and feedback of an action have in common.
 
-Eq. 3 of Xie, Saran et al. 2022 (the spectral contrastive loss), for linear-logistic predictors
-f(x) = s(u.x + b) and decoders psi(y) = s(v.y + d), s the logistic function. Its empirical form
-there, Eq. 5, averages over all trials with the indicator of the action inside; read so it is
-largest for constants. Averages over the action's trials alone, as in the definition, make it the
-covariance of f and psi, and that is what is used here.
+The spectral contrastive loss of Xie, Saran et al. 2022 (Section 3.1), for linear-logistic
+predictors f(x) = s(u.x + b) and decoders psi(y) = s(v.y + d), s the logistic function. Its
+empirical form there (Section 4) averages over all trials with the indicator of the action inside;
+read so it is largest for constants. Averages over the action's trials alone, as in the definition,
+make it the covariance of f and psi, and that is what is used here.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
 def objective(
     pair: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
 ) -> float:
-    """Return the covariance of prediction and decoding over an action's trials (Eq. 5)."""
+    """Return the covariance of prediction and decoding over an action's trials."""
     f, psi = predicted(pair.context, context), predicted(pair.feedback, feedback)
     mean = np.average(psi, weights=weight)
     return float(np.average(f * (psi - mean), weights=weight))

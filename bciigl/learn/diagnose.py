@@ -4,11 +4,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import norm
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
+from bciigl.learn.interactions import Interactions
 from bciigl.learn.mixture import FEWEST_TRIALS_OF_ACTION
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
@@ -19,6 +20,7 @@ NO_EVIDENCE = 1.0
 ENOUGH_EVIDENCE = 3.0
 ENOUGH_STABILITY = 0.75
 LARGEST_WRONG_FLIP = 0.2
+LEAK_SHARE = 2.0
 SMALLEST_MARGIN = 0.01
 FEWEST_RUNS = 5
 LEAK_RIDGE = 0.1
@@ -122,6 +124,15 @@ class Diagnosis(Verdict):
     actions: tuple[ActionDiagnosis, ...]
 
 
+def too_few_trials(data: Interactions) -> Verdict:
+    """Return the verdict about a learner that had next to nothing to learn from."""
+    return Verdict(
+        DO_NOT_USE,
+        f"{data.trials} trials are too few to learn from: the policy always chooses action 0.",
+        "Record more trials.",
+    )
+
+
 def diagnosed(task: Task, found: Found) -> Diagnosis:
     """Return what the evidence on unseen runs says about a search's result."""
     data, evidence = task.data, found.held_out
@@ -174,18 +185,21 @@ def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """
     rate = 0.5
     for _ in range(200):
-        before, rate = rate, float(weight @ _posterior(rate, ratio) / weight.sum())
+        # One trial of either kind is taken for granted, so that few trials are never sure.
+        before = rate
+        rate = float((weight @ _posterior(rate, ratio) + 1) / (weight.sum() + 2))
         if abs(rate - before) < 1e-6:
             break
     # The slope of a trial's log-likelihood in the rate.
-    slope = (_posterior(rate, ratio) - rate) / max(rate * (1 - rate), 1e-6)
-    error = np.sqrt(weight**2 @ slope**2) / max(weight @ slope**2, 1e-9)
-    return rate, float(min(error, 1.0))
+    slope = (_posterior(rate, ratio) - rate) / (rate * (1 - rate))
+    told = weight @ slope**2
+    if told < 1e-6:
+        return rate, 0.5
+    return rate, float(min(np.sqrt(weight**2 @ slope**2) / told, 0.5))
 
 
 def _posterior(rate: float, ratio: np.ndarray) -> np.ndarray:
-    odds = np.log(max(rate, 1e-9)) - np.log(max(1 - rate, 1e-9))
-    return expit(odds + ratio)
+    return expit(logit(rate) + ratio)
 
 
 def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:
@@ -249,18 +263,18 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
             f"(t = {numbers['information_t']:.1f}).",
             "Record more trials.",
         )
-    if numbers["stability"] < ENOUGH_STABILITY:
-        reason = (
-            "policies learned without a run choose as the final one does in "
-            f"{100 * numbers['stability']:.0f} % of its trials only"
+    if numbers["leak"] > LEAK_SHARE * numbers["chosen"] and numbers["leak_t"] > ENOUGH_EVIDENCE:
+        return (
+            "contexts leak into the feedback beyond action and reward "
+            f"(r = {numbers['leak']:.2f}) more than the reward shows in it.",
+            "Estimate contexts from frames before the guess alone, and remove slow drift.",
         )
-        if numbers["leak"] > numbers["chosen"] and numbers["leak_t"] > ENOUGH_EVIDENCE:
-            return (
-                f"{reason}, and contexts leak into the feedback beyond action and reward "
-                f"(r = {numbers['leak']:.2f}).",
-                "Estimate contexts from frames before the guess alone, and remove slow drift.",
-            )
-        return f"{reason}.", "Record more trials."
+    if numbers["stability"] < ENOUGH_STABILITY:
+        return (
+            "policies learned without a run choose as the final one does in "
+            f"{100 * numbers['stability']:.0f} % of its trials only.",
+            "Record more trials.",
+        )
     unsure = [each for each in numbers["actions"] if each.wrong_flip > LARGEST_WRONG_FLIP]
     if unsure:
         return (
@@ -310,7 +324,7 @@ def _cross_validated_correlation(
         scores[0, ~seek] = _standardised(left[~seek] @ a @ pair[0][:, 0])
         scores[1, ~seek] = _standardised(right[~seek] @ b @ pair[2][0])
     correlation = float((scores[0] * scores[1]).mean())
-    return correlation, correlation * np.sqrt(len(half))
+    return correlation, float(correlation * np.sqrt(len(half)))
 
 
 def _standardised(values: np.ndarray) -> np.ndarray:

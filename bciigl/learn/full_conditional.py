@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.threads import one_thread
 from bciigl.learn.bandit import predicted_action
-from bciigl.learn.decoded_return import Search, maximise
-from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict
+from bciigl.learn.decoded_return import Search, Solution, maximise
+from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
 from bciigl.learn.interactions import (
-    Scaling,
+    FEWEST_TRIALS,
+    Interactions,
+    Scalings,
     check_interactions,
-    check_matrix,
-    run_codes,
 )
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
@@ -106,19 +106,17 @@ class FullConditionalIGL(BaseEstimator):
             baseline=baseline,
             n_actions=self.n_actions,
         )
-        self.context_scaling_ = Scaling.of(data.context, data.run)
-        self.feedback_scaling_ = Scaling.of(data.feedback, data.run)
-        data = data._replace(
-            context=self.context_scaling_.apply(data.context, data.run),
-            feedback=self.feedback_scaling_.apply(data.feedback, data.run),
-        )
+        scalings = Scalings.of(data)
+        data = scalings.apply(data)
         with one_thread():
-            found = maximise(data, np.random.default_rng(self.random_state))
-            self.policy_ = np.vstack([found.solution.policy_weights, found.solution.policy_bias])
-            self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
-            self.objective_ = found.objective
-            self.restart_objectives_ = found.held_out
-        self.diagnosis_ = _diagnosed(found)
+            found = self._search(data)
+        self.context_scaling_, self.feedback_scaling_ = scalings
+        self.policy_ = np.vstack([found.solution.policy_weights, found.solution.policy_bias])
+        self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
+        self.objective_ = found.objective
+        self.restart_objectives_ = found.held_out
+        enough = data.trials >= FEWEST_TRIALS
+        self.diagnosis_ = _diagnosed(found) if enough else too_few_trials(data)
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
@@ -140,15 +138,25 @@ class FullConditionalIGL(BaseEstimator):
     ) -> np.ndarray:
         """Return the decoded reward, 0 or 1, of each feedback, (trials,); `action` is not used."""
         check_is_fitted(self)
-        feedback = check_matrix(feedback, "feedback")
-        runs = None if run is None else run_codes(run, len(feedback))
-        score = self.feedback_scaling_.apply(feedback, runs) @ self.decoder_[:-1]
-        return (score + self.decoder_[-1] > 0).astype(float)
+        scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
+        return (scaled @ self.decoder_[:-1] + self.decoder_[-1] > 0).astype(float)
 
-    def diagnose(self) -> FullConditionalDiagnosis:
-        """Return how far the learner can be trusted, found out without labels."""
+    def diagnose(self) -> Verdict:
+        """Return how far the learner can be trusted, found out without labels.
+
+        A `FullConditionalDiagnosis`, or a plain `Verdict` where there are too few trials.
+        """
         check_is_fitted(self)
         return self.diagnosis_
+
+    def _search(self, data: Interactions) -> Search:
+        if data.trials >= FEWEST_TRIALS:
+            return maximise(data, np.random.default_rng(self.random_state))
+        features, actions = data.context.shape[1], data.n_actions
+        nothing = Solution(
+            np.zeros((features, actions)), np.zeros(actions), np.zeros(data.feedback.shape[1]), 0.0
+        )
+        return Search(nothing, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
 def _diagnosed(found: Search) -> FullConditionalDiagnosis:

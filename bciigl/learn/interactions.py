@@ -9,6 +9,13 @@ from bciigl.base.errors import BciiglError, shortened
 # A run's own mean is noise where the run is shorter than this; the mean of all is used instead.
 FEWEST_TRIALS_TO_CENTRE = 10
 FOLDS = 5
+# With fewer there is nothing to learn from.
+FEWEST_TRIALS = 10
+MOST_ACTIONS = 1000
+# A larger importance weight would tell more of one trial than of the policy.
+LARGEST_WEIGHT = 20.0
+# Of features: squares of larger numbers are no numbers any more.
+LARGEST_VALUE = 1e100
 
 
 class InputError(BciiglError, ValueError):
@@ -73,24 +80,35 @@ def check_interactions(
     context = check_matrix(context, "context")
     trials = len(context)
     action = check_whole(action, "action", trials)
-    if n_actions is None:
-        n_actions = max(int(action.max()) + 1, 2)
-    if action.min() < 0 or action.max() >= n_actions:
-        raise InputError(
-            f"action must be from 0 to {n_actions - 1}, got {action.min()} to {action.max()}"
-        )
+    n_actions = check_actions(action, n_actions)
     feedback = check_matrix(feedback, "feedback", trials)
-    if baseline is None:
-        baseline = np.zeros(trials, bool)
+    baseline = check_vector(np.zeros(trials) if baseline is None else baseline, "baseline", trials)
+    if not np.isin(baseline, (0, 1)).all():
+        raise InputError("baseline must be a mask: true or false for each trial")
     return Interactions(
         context,
         action,
         feedback,
         importance(propensity, trials, n_actions),
         run_codes(run, trials),
-        check_vector(baseline, "baseline", trials).astype(bool),
+        baseline.astype(bool),
         n_actions,
     )
+
+
+def check_actions(action: np.ndarray, n_actions: int | None) -> int:
+    """Return how many actions there are: as given, or one more than the largest, at least 2."""
+    if n_actions is None:
+        n_actions = max(int(action.max()) + 1, 2)
+    elif not isinstance(n_actions, (int, np.integer)) or n_actions < 2:
+        raise InputError(f"n_actions must be a whole number of 2 or more, got {n_actions!r}")
+    if n_actions > MOST_ACTIONS:
+        raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {n_actions}")
+    if action.min() < 0 or action.max() >= n_actions:
+        raise InputError(
+            f"action must be from 0 to {n_actions - 1}, got {action.min()} to {action.max()}"
+        )
+    return int(n_actions)
 
 
 def check_matrix(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
@@ -129,7 +147,7 @@ def importance(propensity: np.ndarray | None, trials: int, n_actions: int) -> np
             "propensity must be above 0 and at most 1, "
             f"got {propensity.min():g} to {propensity.max():g}"
         )
-    weight = 1 / (n_actions * propensity)
+    weight = np.minimum(1 / (n_actions * propensity), LARGEST_WEIGHT)
     return weight / weight.mean()
 
 
@@ -168,15 +186,41 @@ class Scaling(NamedTuple):
         mean = values.mean(axis=0)
         spread = (values - run_means(values, run, mean)).std(axis=0)
         # A constant such as 0.1 has an SD of about 1e-17.
-        varies = spread > 1e-9 * np.abs(values).max(axis=0)
+        varies = spread > 1e-12 * np.abs(values).max(axis=0)
         return cls(mean, np.where(varies, spread, np.inf))
 
     def apply(self, values: np.ndarray, run: np.ndarray | None = None) -> np.ndarray:
         """Return values centred by the training mean, or by their own runs', and scaled."""
-        if values.shape[1] != len(self.mean):
-            raise InputError(f"must have {len(self.mean)} features, got {values.shape[1]}")
         mean = self.mean if run is None else run_means(values, run, self.mean)
         return (values - mean) / self.scale
+
+    def check_and_apply(
+        self, values: np.ndarray, name: str, run: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return what `apply` does, of values and runs that were not checked yet."""
+        values = check_matrix(values, name)
+        if values.shape[1] != len(self.mean):
+            raise InputError(f"{name} must have {len(self.mean)} features, got {values.shape[1]}")
+        return self.apply(values, None if run is None else run_codes(run, len(values)))
+
+
+class Scalings(NamedTuple):
+    """How both views are centred and scaled."""
+
+    context: Scaling
+    feedback: Scaling
+
+    @classmethod
+    def of(cls, data: Interactions) -> "Scalings":
+        """Return the scaling that recorded interactions ask for."""
+        return cls(Scaling.of(data.context, data.run), Scaling.of(data.feedback, data.run))
+
+    def apply(self, data: Interactions) -> Interactions:
+        """Return interactions centred by their own runs' means, and scaled."""
+        return data._replace(
+            context=self.context.apply(data.context, data.run),
+            feedback=self.feedback.apply(data.feedback, data.run),
+        )
 
 
 def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.ndarray:
@@ -191,14 +235,16 @@ def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.nd
 
 def _numbers(values: np.ndarray, name: str) -> np.ndarray:
     try:
-        values = np.asarray(values, float)
+        values = np.asarray(values)
+        if values.dtype.kind not in "buif":
+            raise TypeError
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, got {shortened(values)}") from None
-    if not np.isfinite(values).all():
-        place = np.argwhere(~np.isfinite(values))[0]
-        raise InputError(
-            f"{name} must be finite, got {values[tuple(place)]} at {', '.join(map(str, place))}"
-        )
+    values = values.astype(float)
+    odd = ~(np.abs(values) < LARGEST_VALUE)  # true of nan as well
+    if odd.any():
+        place = tuple(np.argwhere(odd)[0].tolist())
+        raise InputError(f"{name} must be finite numbers, got {values[place]} at {place}")
     return values
 
 

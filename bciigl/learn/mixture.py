@@ -47,7 +47,7 @@ class Model(NamedTuple):
     feedback_bias : array, (actions,)
         Log-likelihood ratio of reward from the feedback to each action.
     rate : array, (actions,)
-        The share of each action's trials that are rewarded.
+        The share of contexts for which each action is right, as far as the model knows.
     one_right : bool
         Whether exactly one option is right.
     """

@@ -2,30 +2,60 @@
 
 import json
 import os
-import zipfile
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bciigl.base.errors import shortened
+from bciigl.base.arrays import read_arrays
+from bciigl.base.errors import BciiglError, shortened
 from bciigl.base.files import written_folder
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit
-from bciigl.learn.diagnose import ActionDiagnosis, Diagnosis, Verdict
+from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis, FullConditionalIGL
-from bciigl.learn.interactions import InputError, Scaling
+from bciigl.learn.ids import make_learner
+from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
 
 VERSION = 1
-LEARNERS = {
-    each.__name__: each for each in (ActionInclusiveIGL, ContextualBandit, FullConditionalIGL)
-}
-_DIAGNOSES = {each.__name__: each for each in (Verdict, Diagnosis, FullConditionalDiagnosis)}
 _SETTINGS, _ARRAYS = "learner.json", "learner.npz"
-_FITTED = ("match_rate_", "objective_", "restart_objectives_")
+_LEARNERS = {
+    each.__name__: each for each in (ActionInclusiveIGL, FullConditionalIGL, ContextualBandit)
+}
+# What each learner has learned, with its shape: c and f stand for the features of context and of
+# feedback, and a bias, a for actions, ? for any number.
+_LEARNED = {
+    "ActionInclusiveIGL": {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"},
+    "FullConditionalIGL": {
+        "policy_": "ca",
+        "decoder_": "f",
+        "objective_": "",
+        "restart_objectives_": "?",
+    },
+    "ContextualBandit": {"policy_": "ca"},
+}
+
+
+class _Settings(BaseModel):
+    """What learner.json has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal[1]
+    learner: Literal["ActionInclusiveIGL", "FullConditionalIGL", "ContextualBandit"]
+    parameters: dict[str, Any]
+    n_actions: Annotated[int, Field(ge=2, le=MOST_ACTIONS)]
+    diagnosis: Diagnosis | FullConditionalDiagnosis | Verdict | None
+
+
+def check_saveable(learner: str | BaseEstimator) -> None:
+    """Raise `InputError` unless a learner, or the learner of an id, can be saved."""
+    kind = type(make_learner(learner) if isinstance(learner, str) else learner).__name__
+    if kind not in _LEARNERS:
+        raise InputError(f"only {', '.join(_LEARNERS)} can be saved, got {kind}")
 
 
 def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
@@ -38,36 +68,30 @@ def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
     folder : path-like
         Absent or empty.
     """
-    kind = type(learner).__name__
-    if LEARNERS.get(kind) is not type(learner):
-        raise InputError(f"only {', '.join(LEARNERS)} can be saved, got {kind}")
+    check_saveable(learner)
     check_is_fitted(learner)
-    arrays = {
-        "policy": learner.policy_,
-        "context_mean": learner.context_scaling_.mean,
-        "context_scale": learner.context_scaling_.scale,
-    }
-    if kind != ContextualBandit.__name__:
-        arrays["decoder"] = learner.decoder_
-        arrays["feedback_mean"] = learner.feedback_scaling_.mean
-        arrays["feedback_scale"] = learner.feedback_scaling_.scale
+    with written_folder(folder) as temporary:
+        write_learner(learner, temporary)
+
+
+def write_learner(learner: BaseEstimator, folder: Path) -> None:
+    """Write the two files of a fitted learner into a folder."""
+    kind = type(learner).__name__
     diagnosis = getattr(learner, "diagnosis_", None)
     settings = {
         "version": VERSION,
         "learner": kind,
         "parameters": _plain(learner.get_params()),
         "n_actions": learner.n_actions_,
-        "fitted": {
-            name: _plain(getattr(learner, name)) for name in _FITTED if hasattr(learner, name)
-        },
-        "diagnosis": None
-        if diagnosis is None
-        else {"kind": type(diagnosis).__name__, **diagnosis.as_dict()},
+        "diagnosis": None if diagnosis is None else diagnosis.as_dict(),
     }
-    with written_folder(folder) as temporary:
-        text = json.dumps(settings, indent=2) + "\n"
-        (temporary / _SETTINGS).write_text(text, encoding="utf-8")
-        np.savez(temporary / _ARRAYS, **arrays)
+    arrays = {name: getattr(learner, name) for name in _LEARNED[kind]}
+    for side in _sides(kind):
+        scaling = getattr(learner, f"{side}_scaling_")
+        arrays |= {f"{side}_mean": scaling.mean, f"{side}_scale": scaling.scale}
+    text = json.dumps(settings, indent=2) + "\n"
+    (folder / _SETTINGS).write_text(text, encoding="utf-8")
+    np.savez(folder / _ARRAYS, **arrays)
 
 
 def load_learner(folder: str | os.PathLike) -> BaseEstimator:
@@ -79,94 +103,90 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
         If the folder is not such a one, is of another version, or its parts do not fit.
     """
     folder = Path(folder)
-    settings, arrays = _read_settings(folder / _SETTINGS), _read_arrays(folder / _ARRAYS)
+    settings = _read_settings(folder / _SETTINGS)
     try:
-        return _restored(settings, arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{folder}: is not a saved learner: {error}") from error
+        arrays = read_arrays(folder / _ARRAYS)
+        learner = _LEARNERS[settings.learner](**settings.parameters)
+    except BciiglError as error:
+        raise InputError(str(error)) from error
+    except TypeError as error:
+        raise InputError(f"{folder / _SETTINGS}: parameters: {error}") from error
+    try:
+        return _restored(learner, settings, arrays)
+    except InputError as error:
+        raise InputError(f"{folder / _ARRAYS}: {error}") from error
 
 
-def _restored(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> BaseEstimator:
-    kind, n_actions = settings["learner"], settings["n_actions"]
-    if kind not in LEARNERS:
-        raise InputError(f"learner should be one of {', '.join(LEARNERS)}, got {shortened(kind)}")
-    learner = LEARNERS[kind](**settings["parameters"])
-    learner.context_scaling_ = _scaling(arrays, "context")
-    learner.policy_ = _shaped(arrays, "policy", len(learner.context_scaling_.mean) + 1, n_actions)
-    learner.n_actions_ = n_actions
-    learner.n_features_in_ = len(learner.context_scaling_.mean)
-    if kind != ContextualBandit.__name__:
-        learner.feedback_scaling_ = _scaling(arrays, "feedback")
-        size = len(learner.feedback_scaling_.mean) + 1
-        per_action = () if kind == FullConditionalIGL.__name__ else (n_actions,)
-        learner.decoder_ = _shaped(arrays, "decoder", size, *per_action)
-    for name, value in settings["fitted"].items():
-        if name not in _FITTED:
-            raise InputError(f"unknown fitted value {shortened(name)}")
-        setattr(learner, name, np.array(value) if isinstance(value, list) else value)
-    if settings["diagnosis"] is not None:
-        learner.diagnosis_ = _diagnosis(settings["diagnosis"])
+def _restored(
+    learner: BaseEstimator, settings: _Settings, arrays: dict[str, np.ndarray]
+) -> BaseEstimator:
+    sizes = {"a": settings.n_actions, "?": None}
+    for side in _sides(settings.learner):
+        scaling = _scaling(arrays, side)
+        setattr(learner, f"{side}_scaling_", scaling)
+        sizes[side[0]] = len(scaling.mean) + 1
+    for name, shape in _LEARNED[settings.learner].items():
+        values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
+        setattr(learner, name, values if shape else float(values))
+    learner.n_actions_ = settings.n_actions
+    learner.n_features_in_ = sizes["c"] - 1
+    if settings.learner != ContextualBandit.__name__:
+        if settings.diagnosis is None:
+            raise InputError("diagnosis is missing")
+        learner.diagnosis_ = settings.diagnosis
     return learner
 
 
-def _diagnosis(values: dict[str, Any]) -> Verdict:
-    kind = _DIAGNOSES[values["kind"]]
-    values = {name: value for name, value in values.items() if name != "kind"}
-    wanted = {each.name for each in fields(kind)}
-    if set(values) != wanted:
-        raise InputError(f"diagnosis should have {', '.join(sorted(wanted))}")
-    if "actions" in wanted:
-        actions = [{**each, "interval": tuple(each["interval"])} for each in values["actions"]]
-        values = {**values, "actions": tuple(ActionDiagnosis(**each) for each in actions)}
-    return kind(**values)
+def _sides(kind: str) -> tuple[str, ...]:
+    return ("context",) if kind == ContextualBandit.__name__ else ("context", "feedback")
 
 
 def _scaling(arrays: dict[str, np.ndarray], side: str) -> Scaling:
-    mean = arrays[f"{side}_mean"]
-    if mean.ndim != 1:
-        raise InputError(f"{side}_mean should be of shape (features,), got {mean.shape}")
-    scale = _shaped(arrays, f"{side}_scale", len(mean), finite=False)
+    mean = _numbers(arrays, f"{side}_mean", (None,))
+    # Infinite for a feature that did not vary.
+    scale = _numbers(arrays, f"{side}_scale", mean.shape, finite=False)
     if not (scale > 0).all():
         raise InputError(f"{side}_scale should be above 0")
     return Scaling(mean, scale)
 
 
-def _shaped(
-    arrays: dict[str, np.ndarray], name: str, *shape: int, finite: bool = True
+def _numbers(
+    arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...], *, finite: bool = True
 ) -> np.ndarray:
-    values = arrays[name]
-    if values.shape != shape or values.dtype != float or (finite and not np.isfinite(values).all()):
-        raise InputError(
-            f"{name} should be finite numbers of shape {shape}, got {values.dtype} {values.shape}"
-        )
+    """Return an array of the right type and shape, where None stands for any size."""
+    values = arrays.get(name)
+    if (
+        values is None
+        or values.dtype != float
+        or values.ndim != len(shape)
+        or any(wanted not in (None, size) for wanted, size in zip(shape, values.shape, strict=True))
+        or (finite and not np.isfinite(values).all())
+    ):
+        got = "nothing" if values is None else f"{values.dtype} of shape {values.shape}"
+        wanted = tuple("any" if size is None else size for size in shape)
+        raise InputError(f"{name} should be finite numbers of shape {wanted}, got {got}")
     return values
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
+def _read_settings(path: Path) -> _Settings:
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        return _Settings.model_validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is not readable as JSON: {error}") from error
-    if not isinstance(settings, dict) or settings.get("version") != VERSION:
-        got = settings.get("version") if isinstance(settings, dict) else settings
-        raise InputError(f"{path}: version should be {VERSION}, got {shortened(got)}")
-    return settings
-
-
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: is not readable as NPZ: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "file"
+        raise InputError(
+            f"{path}: {place}: {first['msg']}, got {shortened(first['input'])}"
+        ) from error
 
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

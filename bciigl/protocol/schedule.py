@@ -52,6 +52,17 @@ def trial_seconds(protocol: Protocol) -> float:
     return events * event_spacing(protocol.timing)
 
 
+def trial_start(protocol: Protocol, trial: int) -> float:
+    """Return the seconds from the beginning of a run to that of a trial, counted from 0."""
+    return protocol.timing.burn_in + trial * trial_seconds(protocol)
+
+
+def frames_complete(seconds: float, tr: float) -> int:
+    """Return how many frames of a run are complete by then."""
+    # Rounded first: 4.5 / 1.5 may come out as a little less than 3.
+    return math.floor(round(seconds / tr, 6))
+
+
 def run_count(protocol: Protocol, trials: int) -> int:
     """Return how many runs `trials` are recorded in."""
     return math.ceil(trials / protocol.task.trials_per_run)
@@ -75,12 +86,7 @@ def session_hours(protocol: Protocol, trials: int) -> float:
     return recordings * (rest + trials * trial_seconds(protocol)) / 3600
 
 
-def run_seconds(protocol: Protocol, trials: int) -> float:
-    """Return how long a run of `trials` takes."""
-    return protocol.timing.burn_in + trials * trial_seconds(protocol)
-
-
 def frames_per_run(protocol: Protocol, trials: int) -> int:
     """Return how many frames a run of `trials` has."""
     # Rounded first: 0.3 / 0.1 is a little less than 3.
-    return math.ceil(round(run_seconds(protocol, trials) / protocol.timing.tr, 6))
+    return math.ceil(round(trial_start(protocol, trials) / protocol.timing.tr, 6))

@@ -230,7 +230,7 @@ def _early_decision(protocol: Protocol) -> Iterator[Finding]:
 
 
 def _long_run(protocol: Protocol) -> Iterator[Finding]:
-    minutes = schedule.run_seconds(protocol, _longest_run(protocol)) / 60
+    minutes = schedule.trial_start(protocol, _longest_run(protocol)) / 60
     if minutes > LONGEST_RUN:
         yield Finding(
             ("task", "trials_per_run"),

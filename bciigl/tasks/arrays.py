@@ -1,18 +1,19 @@
 """Recorded interactions: arrays in an NPZ file, or NPY files in a folder."""
 
 import os
-import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
-from bciigl.learn.ids import make_learner
+from bciigl.learn.diagnose import Verdict
+from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import (
+    MOST_ACTIONS,
     InputError,
     check_interactions,
     check_matrix,
@@ -73,17 +74,18 @@ class Recorded:
     ) -> "Recorded":
         """Return the trials of some runs to learn from, and of some to be tested on.
 
-        Where there is no `test_run` but as many test contexts as trials, they are of the same runs.
+        If test runs are asked for and there is no `test_run`, but as many test contexts as trials,
+        these are of the same runs as the trials.
         """
-        test_run = self.test_run
-        if test_run is None and self.test_context is not None and self.run is not None:
-            same = len(self.test_context) == len(self.run)
-            test_run = self.run if same else None
-        chosen = replace(self, test_run=test_run)
+        chosen = self
+        if test_runs is not None:
+            if self.test_context is None:
+                raise ArraysError("there is no array test_context to be tested on")
+            if self.test_run is None and len(self.test_context) == len(self.action):
+                chosen = replace(self, test_run=self.run)
+            chosen = chosen._keep(_TESTS, chosen.test_run, "test_run", test_runs)
         if train_runs is not None:
             chosen = chosen._keep(_TRIALS, chosen.run, "run", train_runs)
-        if test_runs is not None:
-            chosen = chosen._keep(_TESTS, chosen.test_run, "test_run", test_runs)
         return chosen
 
     def _keep(
@@ -115,19 +117,23 @@ def load_arrays(path: str | os.PathLike) -> Recorded:
     ArraysError
         If an array is missing or unknown, of the wrong shape, or has missing or infinite values.
     """
-    path = Path(path)
-    arrays = _read(path)
-    unknown = sorted(set(arrays) - set(_KNOWN))
-    if unknown:
-        near = did_you_mean(unknown[0], _KNOWN)
-        raise ArraysError(f"{path}: unknown array {unknown[0]!r}{near}; known: {', '.join(_KNOWN)}")
-    missing = [name for name in _REQUIRED if name not in arrays]
-    if missing:
-        raise ArraysError(f"{path}: array {missing[0]} is missing; there are {', '.join(arrays)}")
     try:
+        arrays = read_arrays(path)
+        _known_names(arrays)
         return _checked(arrays)
     except InputError as error:
         raise ArraysError(f"{path}: {error}") from error
+
+
+def _known_names(arrays: dict[str, np.ndarray]) -> None:
+    unknown = sorted(set(arrays) - set(_KNOWN))
+    if unknown:
+        near = did_you_mean(unknown[0], _KNOWN)
+        raise InputError(f"unknown array {unknown[0]!r}{near}; known are {', '.join(_KNOWN)}")
+    missing = [name for name in _REQUIRED if name not in arrays]
+    if missing:
+        found = ", ".join(arrays) or "none"
+        raise InputError(f"array {missing[0]} is missing; found {found}")
 
 
 def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
@@ -142,9 +148,10 @@ def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
     )
     checked: dict[str, Any] = {**arrays, "context": data.context, "feedback": data.feedback}
     checked["action"] = data.action
-    for name in ("run", "label"):
-        if name in arrays:
-            checked[name] = check_whole(arrays[name], name, data.trials)
+    if "run" in arrays:
+        checked["run"] = check_whole(arrays["run"], "run", data.trials)
+    if "label" in arrays:
+        checked["label"] = _labels(arrays["label"], "label", data.trials)
     if "reward" in arrays:
         checked["reward"] = check_vector(arrays["reward"], "reward", data.trials)
     if "test_context" in arrays:
@@ -153,29 +160,23 @@ def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
             raise InputError(
                 f"test_context must have {data.context.shape[1]} features, got {test.shape[1]}"
             )
-        for name in ("test_label", "test_run"):
-            if name in arrays:
-                checked[name] = check_whole(arrays[name], name, len(test))
+        if "test_label" in arrays:
+            checked["test_label"] = _labels(arrays["test_label"], "test_label", len(test))
+        if "test_run" in arrays:
+            checked["test_run"] = check_whole(arrays["test_run"], "test_run", len(test))
     elif "test_label" in arrays or "test_run" in arrays:
-        raise InputError("test_context is missing")
+        raise InputError("array test_context is missing")
     return Recorded(**checked)
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    try:
-        if path.is_dir():
-            files = sorted(path.glob("*.npy"))
-            return {file.stem: np.load(file, allow_pickle=False) for file in files}
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
-                raise ArraysError(
-                    f"{path}: is one array; give an NPZ file, or a folder of NPY files"
-                )
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError as error:
-        raise ArraysError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ArraysError(f"{path}: is not readable as numbers in NPZ or NPY: {error}") from error
+def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
+    values = check_whole(values, name, rows)
+    if values.min() < 0 or values.max() >= MOST_ACTIONS:
+        raise InputError(
+            f"{name} must be actions from 0 to {MOST_ACTIONS - 1}, "
+            f"got {values.min()} to {values.max()}"
+        )
+    return values
 
 
 @dataclass(frozen=True)
@@ -195,27 +196,43 @@ class Result:
     learner: BaseEstimator
     accuracy: float | None
 
+    @property
+    def match_rates(self) -> list[float] | None:
+        """Decoded match rate of each action, if the learner decodes it."""
+        rates = getattr(self.learner, "match_rate_", None)
+        return None if rates is None else rates.tolist()
+
+    @property
+    def diagnosis(self) -> Verdict | None:
+        """How far the learner can be trusted, if it knows."""
+        return getattr(self.learner, "diagnosis_", None)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
-        rates = getattr(self.learner, "match_rate_", None)
-        diagnosis = getattr(self.learner, "diagnosis_", None)
         return {
             "accuracy": self.accuracy,
-            "match_rates": None if rates is None else [float(each) for each in rates],
+            "match_rates": self.match_rates,
             "objective": getattr(self.learner, "objective_", None),
-            "diagnosis": None if diagnosis is None else diagnosis.as_dict(),
+            "diagnosis": None if self.diagnosis is None else self.diagnosis.as_dict(),
         }
 
 
-def possible_learners(recorded: Recorded) -> tuple[str, ...]:
-    """Return the ids of the learners for which there is all they need."""
-    known = {"cb": recorded.reward, "ceiling": recorded.label}
-    return (
-        "ai_igl",
-        "ai_igl_paper",
-        "igl_full_ci",
-        *(each for each, truth in known.items() if truth is not None),
-    )
+def learners_for(recorded: Recorded, wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the learners wanted, or all for which there is what they need.
+
+    Raises
+    ------
+    BciiglError
+        If a learner is unknown, or if what it must be told is not there.
+    """
+    told = {"cb": ("reward", recorded.reward), "ceiling": ("label", recorded.label)}
+    if not wanted:
+        return tuple(each for each in LEARNER_IDS if each not in told or told[each][1] is not None)
+    for each in wanted:
+        make_learner(each)
+        if each in told and told[each][1] is None:
+            raise ArraysError(f"{each} needs the array {told[each][0]}")
+    return tuple(wanted)
 
 
 def learn_from(
@@ -234,12 +251,13 @@ def learn_from(
     ----------
     recorded : Recorded
     learner_id : str
-        One of `possible_learners`.
+        One of `learners_for` these interactions.
     one_right : bool
         Whether exactly one action is right for each context.
     seed : int
         Of learners that draw random numbers.
     """
+    learners_for(recorded, [learner_id])
     learner = _fitted(recorded, learner_id, one_right, seed)
     accuracy = None
     if recorded.test_context is not None and recorded.test_label is not None:
@@ -250,13 +268,9 @@ def learn_from(
 
 def _fitted(recorded: Recorded, learner_id: str, one_right: bool, seed: int) -> BaseEstimator:
     if learner_id == "ceiling":
-        if recorded.label is None:
-            raise ArraysError("ceiling needs the array label")
         return make_learner("ceiling").fit(recorded.context, recorded.label, run=recorded.run)
     parameters: dict[str, Any] = {"n_actions": recorded.n_actions}
     if learner_id == "cb":
-        if recorded.reward is None:
-            raise ArraysError("cb needs the array reward")
         return make_learner("cb", **parameters).fit(
             recorded.context,
             recorded.action,
