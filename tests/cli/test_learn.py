@@ -1,0 +1,248 @@
+"""`bciigl learn`."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from synthetic import interactions
+
+from bciigl.learn import load_learner
+
+DATA = interactions()
+BLIND = {name: DATA[name] for name in ("context", "action", "feedback")}
+TESTED = {**DATA, "reward": None, "label": None}
+
+
+@pytest.fixture
+def npz(tmp_path):
+    """Write arrays to an NPZ file and return its path; None leaves an array out."""
+
+    def write(**arrays):
+        path = tmp_path / "arrays.npz"
+        np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+        return path
+
+    return write
+
+
+def document(text: str) -> dict:
+    """Return the one JSON document in a text, all of whose numbers are finite."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def refused(result, *words: str) -> None:
+    """Assert that a command told what is wrong in a few lines, and did nothing."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    for each in words:
+        assert each in result.stderr
+
+
+def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
+    result = bciigl("learn", npz(**DATA))
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == (
+        "240 trials, 3 actions (chance 33.3 %); 60 test contexts, centred by the means of their "
+        "runs"
+    )
+    assert lines[1].split() == ["learner", "accuracy", "verdict", "decoded", "match", "rates"]
+    rows = {line.split()[0]: line.split()[1:] for line in lines[2:7]}
+    assert list(rows) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
+    assert rows["ai_igl"][1:3] == ["%", "trust"]
+    assert float(rows["ai_igl"][0]) > 95
+    assert len(rows["ai_igl"][3:]) == 3
+    assert rows["cb"][2:] == rows["ceiling"][2:] == ["-", "-"]
+    assert lines[7].startswith("ai_igl: trust: on runs it had not seen")
+
+
+def test_truth_is_needed_for_skyline_and_ceiling_alone(bciigl, npz):
+    learners = document(bciigl("learn", npz(**BLIND), "--json").stdout)["learners"]
+    assert list(learners) == ["ai_igl", "ai_igl_paper", "igl_full_ci"]
+    with_reward = npz(**BLIND, reward=DATA["reward"])
+    assert list(document(bciigl("learn", with_reward, "--json").stdout)["learners"])[3:] == ["cb"]
+
+
+def test_truth_never_changes_what_is_learned_without_it(bciigl, npz):
+    rng = np.random.default_rng(0)
+    lies = {"reward": rng.integers(2, size=240), "label": rng.integers(3, size=240)}
+    told = [
+        document(bciigl("learn", npz(**{**TESTED, **truth}), "--json").stdout)["learners"]
+        for truth in ({}, lies)
+    ]
+    for each in ("ai_igl", "ai_igl_paper", "igl_full_ci"):
+        assert told[0][each] == told[1][each]
+
+
+def test_json_is_one_document_and_progress_goes_to_standard_error(npz):
+    command = [sys.executable, "-m", "bciigl", "learn", str(npz(**DATA)), "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = document(result.stdout)
+    assert found["trials"] == 240
+    assert found["actions"] == 3
+    assert found["chance"] == pytest.approx(100 / 3)
+    assert found["test_trials"] == 60
+    assert found["centred"] == "centred by the means of their runs"
+    assert found["learners"]["ai_igl"]["diagnosis"]["verdict"] == "trust"
+    assert len(found["learners"]["ai_igl"]["match_rates"]) == 3
+    assert found["learners"]["igl_full_ci"]["objective"] > 0
+    assert found["learners"]["cb"]["match_rates"] is None
+    steps = [f"learning with {each} ..." for each in found["learners"]]
+    assert result.stderr.splitlines() == steps
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"context": np.zeros((240, 6))},
+        {"feedback": np.ones((240, 6))},
+        {"feedback": DATA["context"]},
+        {"action": np.zeros(240, int)},
+        {"context": 1e200 * DATA["context"], "test_context": DATA["test_context"]},
+        {"feedback": 1e-200 * DATA["feedback"]},
+        {"run": np.arange(240)},
+    ],
+    ids=["no context", "no feedback", "copied", "one action", "large", "small", "short runs"],
+)
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_numbers_are_finite_even_where_nothing_can_be_learned(bciigl, npz, arrays):
+    result = bciigl("learn", npz(**{**TESTED, **arrays}), "--json")
+    assert result.exit_code == 0
+    for each in document(result.stdout)["learners"].values():
+        assert 0 <= each["accuracy"] <= 100
+
+
+def test_without_test_set_there_is_no_accuracy(bciigl, npz):
+    path = npz(**BLIND)
+    assert "; no test set" in bciigl("learn", path, "--learner", "ai_igl").stdout
+    found = document(bciigl("learn", path, "--learner", "ai_igl", "--json").stdout)
+    assert found["learners"]["ai_igl"]["accuracy"] is None
+    assert found["test_trials"] == 0
+
+
+def test_folder_of_arrays_will_do(bciigl, npz, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name, array in DATA.items():
+        np.save(tmp_path / "folder" / f"{name}.npy", array)
+    found = [
+        document(bciigl("learn", path, "--learner", "ai_igl", "--json").stdout)
+        for path in (npz(**DATA), tmp_path / "folder")
+    ]
+    assert found[0].pop("arrays") != found[1].pop("arrays")
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "trials"), [("0", 40), ("0-3", 160), ("0,2,4-5", 160), (" 1 , 2 ", 80), ("3-3", 40)]
+)
+def test_runs_to_learn_from_are_chosen(bciigl, npz, runs, trials):
+    arguments = ("--learner", "ai_igl", "--json", "--train-runs", runs)
+    assert document(bciigl("learn", npz(**TESTED), *arguments).stdout)["trials"] == trials
+
+
+def test_runs_to_be_tested_on_are_chosen(bciigl, npz):
+    arguments = ("--learner", "ai_igl", "--json", "--train-runs", "0-3", "--test-runs", "4,5")
+    found = document(bciigl("learn", npz(**TESTED), *arguments).stdout)
+    assert (found["trials"], found["test_trials"]) == (160, 20)
+    same = {"test_context": DATA["context"], "test_label": DATA["label"], "test_run": None}
+    found = document(bciigl("learn", npz(**{**TESTED, **same}), *arguments).stdout)
+    assert (found["test_trials"], found["centred"]) == (80, "centred by the means of their runs")
+    unknown = document(bciigl("learn", npz(**{**TESTED, "test_run": None}), *arguments[:3]).stdout)
+    assert unknown["centred"] == "centred by the training mean"
+
+
+@pytest.mark.parametrize(
+    "runs", ["", "x", "1-x", "-3", "1--2", "0,,1", "1.5", "1 2", "0-1-2", "0;1"]
+)
+def test_runs_that_are_no_numbers_are_refused(bciigl, npz, runs):
+    for option in ("--train-runs", "--test-runs"):
+        result = bciigl("learn", npz(**TESTED), option, runs)
+        refused(result, f"Invalid value for '{option}'", "run numbers such as 0-39 or 0,2,5-9")
+
+
+def test_runs_that_are_not_there_are_refused(bciigl, npz):
+    refused(bciigl("learn", npz(**TESTED), "--train-runs", "4-9"), "run: there is no run 6")
+    refused(bciigl("learn", npz(**TESTED), "--test-runs", "6"), "test_run: there is no run 6")
+    refused(bciigl("learn", npz(**BLIND), "--train-runs", "0"), "there is no array run")
+    refused(bciigl("learn", npz(**BLIND), "--test-runs", "0"), "there is no array test_run")
+
+
+def test_learner_is_chosen_by_its_id(bciigl, npz):
+    arguments = ("--learner", "cb", "--learner", "ai_igl", "--json")
+    found = document(bciigl("learn", npz(**DATA), *arguments).stdout)
+    assert list(found["learners"]) == ["cb", "ai_igl"]
+    unknown = bciigl("learn", npz(**DATA), "--learner", "ai-igl")
+    refused(unknown, "learner must be one of ai_igl, ai_igl_paper", "did you mean 'ai_igl'?")
+    refused(bciigl("learn", npz(**BLIND), "--learner", "cb"), "cb needs the array reward")
+    refused(bciigl("learn", npz(**BLIND), "--learner", "ceiling"), "ceiling needs the array label")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"contexts": DATA["context"]}, ["unknown array 'contexts'; did you mean 'context'?"]),
+        ({"feedback": None}, ["array feedback is missing"]),
+        ({"context": np.full((240, 6), np.nan)}, ["context must be finite, got nan at 0, 0"]),
+        ({"feedback": np.zeros(240)}, ["feedback must be of shape (trials, features)"]),
+        ({"action": DATA["action"].astype(object)}, ["is not readable as numbers"]),
+        ({"match_rate": np.array(1.5)}, ["match_rate must be one or 3 numbers between 0 and 1"]),
+        ({"baseline": np.ones(240)}, ["match_rate must be given"]),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_refused(bciigl, npz, arrays, words):
+    refused(bciigl("learn", npz(**{**TESTED, **arrays})), *words)
+
+
+def test_file_that_is_none_is_refused(bciigl, write, tmp_path):
+    refused(bciigl("learn", write("hello", "a.npz")), "a.npz: is not readable as numbers in NPZ")
+    refused(bciigl("learn", write("", "a.npz")), "a.npz: is not readable as numbers in NPZ")
+    refused(bciigl("learn", tmp_path / "none.npz"), "none.npz: no such file")
+    (tmp_path / "empty").mkdir()
+    refused(bciigl("learn", tmp_path / "empty"), "array context is missing")
+
+
+def test_first_learner_is_kept(bciigl, npz, tmp_path):
+    arguments = ("--learner", "ai_igl", "--learner", "cb", "--out", tmp_path / "kept")
+    result = bciigl("learn", npz(**DATA), *arguments)
+    assert result.stdout.splitlines()[-1] == f"wrote ai_igl to {tmp_path / 'kept'}"
+    learner = load_learner(tmp_path / "kept")
+    chosen = learner.predict(DATA["test_context"], run=DATA["test_run"])
+    accuracy = 100 * np.mean(chosen == DATA["test_label"])
+    assert result.stdout.splitlines()[2].split()[:2] == ["ai_igl", f"{accuracy:.1f}"]
+    silent = bciigl("learn", npz(**DATA), *arguments[:-1], tmp_path / "again", "--json")
+    document(silent.stdout)
+    load_learner(tmp_path / "again")
+
+
+def test_folder_that_has_something_in_it_is_left_alone(bciigl, npz, tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "diary.txt").write_text("")
+    result = bciigl("learn", npz(**BLIND), "--learner", "ai_igl", "--out", tmp_path / "kept")
+    refused(result, "exists already")
+    ceiling = ("--learner", "ceiling", "--out", tmp_path / "new")
+    refused(bciigl("learn", npz(**DATA), *ceiling), "can be saved, got SupervisedCeiling")
+    assert not (tmp_path / "new").exists()
+
+
+def test_several_actions_may_be_right(bciigl, npz, tmp_path):
+    path = npz(**TESTED)
+    arguments = ("--learner", "ai_igl", "--out", tmp_path / "kept", "--several-right")
+    result = bciigl("learn", path, *arguments)
+    assert load_learner(tmp_path / "kept").one_right is False
+    assert float(result.stdout.splitlines()[2].split()[1]) > 90
+
+
+def test_same_seed_gives_the_same_bytes(bciigl, npz, tmp_path):
+    path = npz(**TESTED)
+    one, two = (bciigl("learn", path, "--json", "--seed", 7).stdout for _ in range(2))
+    assert one == two
+    bciigl("learn", path, "--seed", 7, "--learner", "igl_full_ci", "--out", tmp_path / "kept")
+    assert load_learner(tmp_path / "kept").random_state == 7
+    refused(bciigl("learn", path, "--seed", "-1"), "--seed")

@@ -1,0 +1,241 @@
+"""Regression: the weights of the frames against a naive solution, and what it recovers."""
+
+import numpy as np
+import pytest
+
+from bciigl.brain.response import event_response
+from bciigl.estimate import glm
+from bciigl.protocol.model import Timing
+
+TIMING = Timing()
+
+
+def times(frames: int, tr: float = 1.5) -> np.ndarray:
+    """Return when frames are sampled."""
+    return (np.arange(frames) + 0.5) * tr
+
+
+def regressors(frames: int, onsets: np.ndarray, timing: Timing = TIMING) -> np.ndarray:
+    """Return the response to each event, (frames, events)."""
+    return np.column_stack(
+        [event_response(times(frames, timing.tr) - each, timing.event) for each in onsets]
+    )
+
+
+def autoregressive(shape: tuple[int, int], coefficient: float, seed: int) -> np.ndarray:
+    """Return stationary AR(1) noise with innovations of SD 1, (frames, voxels)."""
+    noise = np.random.default_rng(seed).standard_normal(shape)
+    noise[0] /= np.sqrt(1 - coefficient**2)
+    for before, now in zip(noise, noise[1:], strict=False):
+        now += coefficient * before
+    return noise
+
+
+def faint(shape: tuple[int, int]) -> np.ndarray:
+    """Return white noise that hides the autocorrelation of rounding errors, and nothing else."""
+    return 1e-6 * np.random.default_rng(0).standard_normal(shape)
+
+
+def every_event(events: int) -> np.ndarray:
+    """Return weights that ask for each event by itself."""
+    return np.eye(events)
+
+
+@pytest.fixture
+def ridge(monkeypatch):
+    """Return a function that sets the ridge; the weights kept were made with another."""
+
+    def set_ridge(value: float) -> None:
+        monkeypatch.setattr(glm, "RIDGE", value)
+        glm._frame_weights.cache_clear()
+
+    yield set_ridge
+    glm._frame_weights.cache_clear()
+
+
+def naive(frames: np.ndarray, onsets: np.ndarray, coefficient: float, timing: Timing) -> np.ndarray:
+    """Return the estimates by the normal equations of ridge GLS, as they are in textbooks."""
+    n, tr = len(frames), timing.tr
+    cosines = [
+        np.cos(np.pi * k * (np.arange(n) + 0.5) / n) for k in range(1 + int(2 * n * tr / 256))
+    ]
+    design = np.column_stack([regressors(n, onsets, timing), *cosines])
+    lag = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    precision = np.linalg.inv(coefficient**lag / (1 - coefficient**2))
+    ridge = np.diag([5.0] * len(onsets) + [1e-6] * len(cosines))
+    left = design.T @ precision @ design + ridge
+    return np.linalg.solve(left, design.T @ precision @ frames)[: len(onsets)]
+
+
+@pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize(("tr", "event", "frames"), [(1.5, 2.0, 50), (0.7, 1.0, 90), (2.0, 5.0, 7)])
+def test_estimates_solve_the_normal_equations(coefficient, tr, event, frames):
+    timing = Timing(tr=tr, event=event)
+    series = 100 + 3 * autoregressive((frames, 4), coefficient, seed=1)
+    onsets = np.arange(3.0, frames * tr - tr, 9.0)
+    # The coefficient that was found, not the one that was drawn from, is what the weights assume.
+    found = glm.autocorrelation(series, onsets, timing)
+    estimates = glm.estimate(series, onsets, every_event(len(onsets)), timing)
+    # The inverse of the covariance loses digits at 0.9; the drift's ridge of 1e-6 loses some too.
+    np.testing.assert_allclose(estimates, naive(series, onsets, found, timing), atol=1e-6)
+
+
+def test_naive_solution_is_tried_with_noise_that_is_autocorrelated():
+    onsets = np.arange(3.0, 70.0, 9.0)
+    found = [
+        glm.autocorrelation(100 + 3 * autoregressive((50, 4), each, seed=1), onsets, TIMING)
+        for each in (0.0, 0.9)
+    ]
+    assert found[0] == 0.0
+    assert found[1] >= 0.4
+
+
+def test_sums_of_events_are_sums_of_their_estimates():
+    series = autoregressive((100, 5), 0.4, seed=2)
+    onsets = np.arange(12.0, 130.0, 9.0)
+    weights = np.random.default_rng(0).uniform(size=(4, len(onsets)))
+    each = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    # All events lie within one window of the run's whole length; rounding alone is left.
+    np.testing.assert_allclose(
+        glm.estimate(series, onsets, weights, TIMING), weights @ each, atol=1e-10
+    )
+
+
+def test_lone_events_keep_their_ratio_under_the_ridge():
+    onsets = np.arange(20.0, 400.0, 60.0)  # a response lasts 32 s
+    amplitudes = np.array([1.0, 2.0, -1.0, 0.5, 3.0, 1.5, 0.0])
+    series = 800 + regressors(300, onsets) @ amplitudes[:, None] + faint((300, 1))
+    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)[:, 0]
+    shrinkage = found[4] / amplitudes[4]
+    norm = np.sum(regressors(300, onsets[:1]) ** 2)
+    # The constant and the cosines take a little of each response.
+    assert shrinkage == pytest.approx(norm / (norm + 5.0), abs=0.05)
+    # Drift takes up some of what the ridge leaves, more or less by an event's place in the run:
+    # 0.05 of a response of 3.
+    np.testing.assert_allclose(found, shrinkage * amplitudes, atol=0.05)
+
+
+def test_without_ridge_amplitudes_are_recovered_exactly(ridge):
+    ridge(1e-9)
+    onsets = np.arange(12.0, 400.0, 9.0)
+    amplitudes = np.random.default_rng(3).uniform(size=(len(onsets), 6))
+    series = 800 + regressors(276, onsets) @ amplitudes
+    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    # The run's mean of 800 pays the drift's ridge of 1e-6.
+    np.testing.assert_allclose(found, amplitudes, atol=1e-4)
+
+
+def test_neighbouring_events_are_told_apart_under_the_ridge():
+    onsets = np.arange(12.0, 400.0, 9.0)
+    amplitudes = np.random.default_rng(3).uniform(size=(len(onsets), 50))
+    series = regressors(276, onsets) @ amplitudes + faint((276, 50))
+    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    correlation = np.corrcoef(np.vstack([amplitudes, found]))
+    truth, estimate = np.arange(len(onsets)), len(onsets) + np.arange(len(onsets))
+    with_itself = correlation[truth, estimate]
+    with_the_next = correlation[truth[1:], estimate[:-1]]
+    assert with_itself.min() > 0.8
+    # Independent patterns in 50 voxels correlate by 0.14 (SD) anyway.
+    assert with_itself.mean() > 0.95 > 0.4 > np.abs(with_the_next).mean()
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [
+        lambda t: 5 * np.cos(2 * np.pi * t / 300 + 1),
+        lambda t: 0.025 * t,
+        lambda t: 10 * np.exp(-t / 200),
+    ],
+    ids=["slow cosine", "linear trend", "settling"],
+)
+def test_drift_does_not_matter_much(drift):
+    onsets = np.arange(12.0, 400.0, 9.0)
+    amplitudes = np.random.default_rng(4).uniform(size=(len(onsets), 6))
+    series = regressors(276, onsets) @ amplitudes + 0.3 * autoregressive((276, 6), 0.3, seed=5)
+    weights = every_event(len(onsets))
+    still = glm.estimate(series, onsets, weights, TIMING)
+    drifting = glm.estimate(series + drift(times(276))[:, None], onsets, weights, TIMING)
+    # Of a drift by 10 peak responses, less than half the spread of the patterns remains; the first
+    # and the last events are seen from one side only.
+    changed = np.abs(drifting - still)
+    assert np.median(changed) < amplitudes.std() / 2
+    assert changed.max() < 2
+
+
+def test_constant_does_not_matter():
+    onsets = np.arange(12.0, 100.0, 9.0)
+    series = autoregressive((80, 3), 0.3, seed=6)
+    weights = every_event(len(onsets))
+    # The drift's ridge of 1e-6 leaves that share of 1000.
+    np.testing.assert_allclose(
+        glm.estimate(series + 1000, onsets, weights, TIMING),
+        glm.estimate(series, onsets, weights, TIMING),
+        atol=1e-3,
+    )
+
+
+@pytest.mark.parametrize("coefficient", [0.0, 0.2, 0.5, 0.8])
+def test_autocorrelation_is_that_of_the_noise_less_what_regression_takes(coefficient):
+    frames, onsets = 300, np.arange(12.0, 440.0, 9.0)
+    found = glm.autocorrelation(autoregressive((frames, 64), coefficient, seed=7), onsets, TIMING)
+    lag = np.abs(np.subtract.outer(np.arange(frames), np.arange(frames)))
+    covariance = coefficient**lag
+    cosines = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, np.arange(4)))
+    design = np.column_stack([regressors(frames, onsets), cosines])
+    left = np.eye(frames) - design @ np.linalg.pinv(design)
+    residual = left @ covariance @ left
+    expected = np.trace(residual, offset=1) / np.trace(residual)
+    # 64 x 300 frames: a standard error under 0.01. The rest is rounding to steps of 0.1.
+    assert found == pytest.approx(max(expected, 0), abs=0.05 + 0.03)
+    assert expected < coefficient + 0.01
+
+
+def test_autocorrelation_is_within_bounds():
+    onsets = np.array([12.0])
+    slow = np.cumsum(np.random.default_rng(0).standard_normal((300, 5)), axis=0)
+    assert glm.autocorrelation(np.cumsum(slow, axis=0), onsets, TIMING) <= 0.9
+    alternating = np.tile([[1.0], [-1.0]], (50, 1))
+    assert glm.autocorrelation(alternating, onsets, TIMING) == 0.0
+    assert glm.autocorrelation(np.full((100, 2), 7.0), onsets, TIMING) == 0.0
+
+
+def test_frames_far_from_an_event_do_not_change_its_estimate():
+    onsets = np.arange(12.0, 3000.0, 9.0)
+    series = autoregressive((2000, 3), 0.3, seed=8)
+    weights = np.zeros((1, len(onsets)))
+    weights[0, 30] = 1.0  # at 282 s
+    before = glm.estimate(series, onsets, weights, TIMING)
+    far = np.flatnonzero(times(2000) > 282 + 2 * 256)
+    # The last 512 s tell the autocorrelation of the whole run, in steps of 0.1.
+    middle = far[far < 2000 - 512 / 1.5]
+    changed = series.copy()
+    changed[middle] += 100
+    np.testing.assert_array_equal(glm.estimate(changed, onsets, weights, TIMING), before)
+    near = series.copy()
+    near[int(290 / 1.5)] += 100
+    assert (glm.estimate(near, onsets, weights, TIMING) != before).all()
+
+
+def test_window_is_a_run_of_its_own_but_for_responses_that_go_on_in_it():
+    onsets = np.arange(12.0, 1040.0, 9.0)
+    series = 100 + autoregressive((700, 4), 0.6, seed=10)
+    weights = np.zeros((1, len(onsets)))
+    weights[0, 98] = 1.0  # at 894 s
+    found = glm.estimate(series, onsets, weights, TIMING)[0]
+    first = 700 - 341  # the last 512 s, since the run ends less than 256 s after the event
+    since = onsets - first * 1.5
+    inside = since > -32  # a response to 2 s lasts 32 s
+    coefficient = glm.autocorrelation(series, onsets, TIMING)
+    expected = naive(series[first:], since[inside], coefficient, TIMING)
+    np.testing.assert_allclose(found, expected[98 - np.sum(~inside)], atol=1e-6)
+
+
+def test_window_is_enough():
+    onsets = np.arange(12.0, 1500.0, 9.0)
+    amplitudes = np.random.default_rng(9).uniform(size=(len(onsets), 50))
+    series = regressors(1000, onsets) @ amplitudes + faint((1000, 50))
+    weights = every_event(len(onsets))[60:100]
+    found = glm.estimate(series, onsets, weights, TIMING)
+    whole = naive(series, onsets, glm.autocorrelation(series, onsets, TIMING), TIMING)[60:100]
+    # More cosines fit the whole run: they take a little of each amplitude's mean over events.
+    assert np.abs(found - whole).max() < amplitudes.std() / 4

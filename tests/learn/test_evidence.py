@@ -1,0 +1,113 @@
+"""Evidence of two views, against likelihoods added up over both rewards."""
+
+import numpy as np
+import pytest
+from interactions import interactions
+from scipy.stats import norm
+
+from bciigl.learn.evidence import Evidence, information, net_information, orientation, placebo
+
+HIGH, LOW = 1.5, -1.5
+
+
+def log_likelihood(rate, value):
+    """Return the log-density of a feedback that is 1.5 if rewarded, else -1.5, of unit noise."""
+    return np.log(rate * norm.pdf(value, HIGH) + (1 - rate) * norm.pdf(value, LOW))
+
+
+def judged(trials=40, seed=0, truth=1.0):
+    """Return interactions, feedback values and evidence whose predictions are as good as told."""
+    rng = np.random.default_rng(seed)
+    data = interactions(trials, seed=seed)
+    reward = rng.random(trials) < 1 / 3
+    value = np.where(reward, HIGH, LOW) + rng.standard_normal(trials)
+    right = rng.dirichlet(np.ones(3), size=trials)
+    predicted = np.clip(0.1 + 0.8 * (truth * reward + (1 - truth) * rng.random(trials)), 0.01, 0.99)
+    right[np.arange(trials), data.action] = predicted
+    ratio = norm.logpdf(value, HIGH) - norm.logpdf(value, LOW)
+    return data, value, Evidence(right, ratio)
+
+
+def gain(data, value, predicted, trust):
+    """Return the gain in log-likelihood over the action's mean prediction, trial by trial."""
+    found = []
+    for action, of_context, of_feedback in zip(data.action, predicted, value, strict=True):
+        mean = predicted[data.action == action].mean()
+        taken = mean + trust * (of_context - mean)
+        found.append(log_likelihood(taken, of_feedback) - log_likelihood(mean, of_feedback))
+    return np.array(found)
+
+
+def test_prediction_and_reward_of_a_trial_by_hand():
+    evidence = Evidence(np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([np.log(4), -np.log(3)]))
+    action = np.array([0, 1])
+    assert evidence.predicted(action).tolist() == [0.2, 0.5]
+    # odds 1 : 4 times 4 are even; even odds times 1 / 3 are 1 : 3
+    np.testing.assert_allclose(evidence.reward(action), [0.5, 0.25])
+    np.testing.assert_allclose(evidence.rows(np.array([1])).feedback, [-np.log(3)])
+
+
+@pytest.mark.parametrize("truth", [1.0, 0.5])
+def test_information_is_the_best_gain_in_likelihood(truth):
+    data, value, evidence = judged(truth=truth)
+    predicted = evidence.predicted(data.action)
+    gains = [gain(data, value, predicted, trust) for trust in (1, 0.9, 0.7, 0.5, 0.3)]
+    np.testing.assert_allclose(information(evidence, data), max(gains, key=np.sum))
+
+
+def test_information_is_positive_for_true_predictions_and_not_for_shuffled_ones():
+    data, _, evidence = judged(2000)
+    assert information(evidence, data).mean() > 0.2
+    shuffled = Evidence(np.roll(evidence.context, 7, axis=0), evidence.feedback)
+    assert information(shuffled, data).mean() < 0
+
+
+def test_placebo_is_the_information_of_the_next_trials_context():
+    data, value, evidence = judged()
+    now = np.array([i for i in range(39) if data.run[i] == data.run[i + 1]])
+    predicted = np.array([evidence.context[i + 1, data.action[i]] for i in now])
+    gains = [
+        gain(data.rows(now), value[now], predicted, trust) for trust in (1, 0.9, 0.7, 0.5, 0.3)
+    ]
+    np.testing.assert_allclose(placebo(evidence, data), max(gains, key=np.sum))
+
+
+def test_placebo_of_runs_of_one_trial_is_empty():
+    data, _, evidence = judged()
+    data = data._replace(run=np.arange(40))
+    assert placebo(evidence, data).shape == (0,)
+    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+
+
+def test_net_information_lacks_what_noise_that_lasts_tells():
+    # every context tells the reward of its trial and of the one before as well
+    data, _, evidence = judged(200)
+    twice = np.repeat(np.arange(100), 2)
+    lasting = Evidence(evidence.context[twice], evidence.feedback[twice])
+    data = data.rows(twice)._replace(run=np.repeat(np.arange(10), 20))
+    told, still = information(lasting, data).mean(), placebo(lasting, data).sum() / 200
+    assert still > 0
+    assert net_information(lasting, data) == pytest.approx(told - still)
+
+
+def test_orientation_is_the_log_likelihood_ratio_of_the_mirror_image():
+    _, value, evidence = judged()
+    rate = np.random.default_rng(1).uniform(0.05, 0.95, 40)
+    expected = log_likelihood(rate, value) - log_likelihood(1 - rate, value)
+    np.testing.assert_allclose(orientation(evidence, rate), expected)
+
+
+def test_orientation_is_nothing_at_one_half_and_changes_sign_with_the_rate():
+    _, _, evidence = judged()
+    assert orientation(evidence, np.full(40, 0.5)).tolist() == [0] * 40
+    low, high = (orientation(evidence, np.full(40, rate)) for rate in (0.2, 0.8))
+    np.testing.assert_allclose(low, -high)
+    # a third of the trials is rewarded
+    assert low.sum() > 0
+
+
+def test_a_view_that_is_sure_and_wrong_is_not_infinitely_wrong():
+    data = interactions(2, 2, action=np.array([0, 0]))
+    evidence = Evidence(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([-800.0, 800.0]))
+    assert np.isfinite(information(evidence, data)).all()
+    assert np.isfinite(evidence.reward(data.action)).all()

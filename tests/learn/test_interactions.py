@@ -1,0 +1,149 @@
+"""What a learner is given: checks, importance, folds and scaling."""
+
+import numpy as np
+import pytest
+
+from bciigl.base.errors import BciiglError
+from bciigl.learn.interactions import (
+    FEWEST_TRIALS_TO_CENTRE,
+    InputError,
+    Scaling,
+    check_interactions,
+    folds,
+    importance,
+    run_codes,
+    run_means,
+)
+
+CONTEXT, ACTION, FEEDBACK = np.ones((4, 2)), np.array([0, 1, 2, 1]), np.ones((4, 3))
+
+
+def refusal(**changed):
+    arrays = {"context": CONTEXT, "action": ACTION, "feedback": FEEDBACK, **changed}
+    with pytest.raises(InputError) as error:
+        check_interactions(**arrays)
+    return str(error.value)
+
+
+def test_defaults_are_uniform_guesses_in_one_run_without_baseline():
+    data = check_interactions(CONTEXT.tolist(), ACTION.tolist(), FEEDBACK.tolist())
+    assert (data.trials, data.n_actions) == (4, 3)
+    assert data.taken.tolist() == [1, 2, 1]
+    assert data.weight.tolist() == [1, 1, 1, 1]
+    assert data.run.tolist() == [0, 0, 0, 0]
+    assert not data.baseline.any()
+
+
+def test_two_actions_are_the_fewest():
+    assert check_interactions(CONTEXT, [0, 0, 0, 0], FEEDBACK).n_actions == 2
+    assert check_interactions(CONTEXT, ACTION, FEEDBACK, n_actions=5).taken.tolist() == [
+        1,
+        2,
+        1,
+        0,
+        0,
+    ]
+
+
+def test_rows_takes_the_same_trials_of_all_arrays():
+    data = check_interactions(
+        np.arange(8).reshape(4, 2), ACTION, FEEDBACK, run=[1, 1, 2, 2], baseline=[0, 1, 0, 1]
+    ).rows(np.array([3, 0]))
+    assert data.context.tolist() == [[6, 7], [0, 1]]
+    assert data.action.tolist() == [1, 0]
+    assert data.run.tolist() == [1, 0]
+    assert data.baseline.tolist() == [True, False]
+    assert data.n_actions == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"context": np.ones(4)}, ["context", "(trials, features)", "(4,)"]),
+        ({"context": np.ones((0, 2))}, ["context", "(0, 2)"]),
+        ({"context": np.ones((4, 0))}, ["context", "(4, 0)"]),
+        ({"context": [["a", "b"]] * 4}, ["context", "numbers", "'a'"]),
+        ({"context": [[1], [1, 2]]}, ["context", "numbers"]),
+        ({"context": [[1, 2], [1, np.nan], [1, 2], [1, 2]]}, ["context", "finite", "nan", "1, 1"]),
+        ({"feedback": np.full((4, 3), np.inf)}, ["feedback", "finite", "inf", "0, 0"]),
+        ({"feedback": np.ones((3, 3))}, ["feedback", "4 trials", "3"]),
+        ({"feedback": np.ones(4)}, ["feedback", "(4,)"]),
+        ({"action": [0, 1, 2]}, ["action", "4 trials", "3"]),
+        ({"action": [[0], [1], [2], [1]]}, ["action", "(trials,)", "(4, 1)"]),
+        ({"action": [0, 1, 2, -1]}, ["action", "0 to 2", "-1 to 2"]),
+        ({"action": [0, 1, 2, 1.5]}, ["action", "whole", "1.5"]),
+        ({"action": list("abcd")}, ["action", "numbers", "'a'"]),
+        ({"n_actions": 2}, ["action", "0 to 1", "0 to 2"]),
+        ({"propensity": [0, 1, 1, 1]}, ["propensity", "above 0", "0 to 1"]),
+        ({"propensity": [0.5, 1, 1, 1.5]}, ["propensity", "at most 1", "0.5 to 1.5"]),
+        ({"propensity": [0.5]}, ["propensity", "4 trials", "1"]),
+        ({"run": [1, 2]}, ["run", "4 trials", "2"]),
+        ({"run": list("aabb")}, ["run", "numbers", "'a'"]),
+        ({"baseline": [True]}, ["baseline", "4 trials", "1"]),
+    ],
+)
+def test_refusal_names_the_array_and_what_was_got(changed, words):
+    message = refusal(**changed)
+    assert message.startswith(words[0])
+    assert all(word in message for word in words), message
+
+
+def test_a_refusal_is_an_error_of_the_user_and_of_a_value():
+    assert issubclass(InputError, BciiglError)
+    assert issubclass(InputError, ValueError)
+
+
+def test_importance_is_the_inverse_propensity_with_a_mean_of_one():
+    # 1 / (2 * 0.25) = 2 and 1 / (2 * 0.75) = 2 / 3: their ratio stays, their mean becomes 1
+    np.testing.assert_allclose(importance(np.array([0.25, 0.75]), 2, 2), [1.5, 0.5])
+    assert importance(None, 2, 2).tolist() == [1, 1]
+
+
+def test_runs_become_numbers_from_0_in_ascending_order():
+    assert run_codes(np.array([7.0, 3, 7, 9]), 4).tolist() == [1, 0, 1, 2]
+    assert run_codes(None, 2).tolist() == [0, 0]
+
+
+def test_a_fold_is_of_whole_runs_where_they_suffice():
+    run = np.repeat(np.arange(7), 3)
+    fold = folds(run, 5)
+    assert fold.tolist() == np.repeat([0, 1, 2, 3, 4, 0, 1], 3).tolist()
+
+
+def test_a_fold_is_a_stretch_of_trials_where_runs_are_few():
+    assert folds(np.zeros(10, int), 5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert folds(np.zeros(3, int), 5).tolist() == [0, 1, 2]
+    assert folds(np.zeros(1, int), 5).tolist() == [0]
+
+
+def test_scaling_centres_each_run_and_divides_by_the_sd_within_runs():
+    rng = np.random.default_rng(0)
+    run = np.repeat([0, 1], FEWEST_TRIALS_TO_CENTRE)
+    values = rng.standard_normal((len(run), 2)) * [1, 5] + 100 * run[:, None]
+    scaled = Scaling.of(values, run).apply(values, run)
+    for each in (0, 1):
+        np.testing.assert_allclose(scaled[run == each].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(scaled.std(axis=0), 1)
+
+
+def test_scaling_without_runs_centres_by_the_training_mean():
+    values = np.array([[0.0, 1.0], [4.0, 1.0]])
+    scaling = Scaling.of(values, np.zeros(2, int))
+    # the SD of 0 and 4 is 2; a constant becomes 0, whatever comes later
+    assert scaling.apply(np.array([[6.0, 7.0]])).tolist() == [[2, 0]]
+
+
+def test_a_constant_that_binary_cannot_hold_is_still_constant():
+    values = np.full((30, 1), 0.1)
+    assert Scaling.of(values, np.zeros(30, int)).scale.tolist() == [np.inf]
+
+
+def test_a_short_run_is_centred_by_the_mean_of_all():
+    run = np.array([0] * FEWEST_TRIALS_TO_CENTRE + [1])
+    values = np.append(np.full(FEWEST_TRIALS_TO_CENTRE, 3.0), 9.0)[:, None]
+    assert run_means(values, run, np.array([5.0]))[[0, -1]].tolist() == [[3], [5]]
+
+
+def test_scaling_refuses_another_number_of_features():
+    with pytest.raises(InputError, match="2 features, got 3"):
+        Scaling(np.zeros(2), np.ones(2)).apply(np.ones((4, 3)))

@@ -1,0 +1,126 @@
+"""What all learners have in common: they are estimators of scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pytest
+from interactions import session
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from bciigl.learn import LEARNER_IDS, make_learner
+
+TOLD = session(trials=240)
+
+
+def given(learner_id, told=TOLD):
+    """Return what the learner's fit takes, in its order."""
+    if learner_id == "ceiling":
+        return told.context, told.right.argmax(axis=1)
+    if learner_id == "cb":
+        return told.context, told.action, told.reward.astype(float)
+    return told.seen
+
+
+def fitted_values(learner):
+    return {name: value for name, value in vars(learner).items() if name.endswith("_")}
+
+
+@pytest.fixture(params=LEARNER_IDS)
+def learner_id(request):
+    return request.param
+
+
+def test_init_only_assigns(learner_id):
+    learner = make_learner(learner_id)
+    assert vars(learner) == learner.get_params()
+    odd = {name: object() for name in learner.get_params()}
+    learner.set_params(**odd)
+    assert learner.get_params() == odd
+    assert type(learner)(**odd).get_params() == odd
+
+
+def test_clone_and_repr_work(learner_id):
+    learner = make_learner(learner_id).fit(*given(learner_id))
+    copy = clone(learner)
+    assert copy.get_params() == learner.get_params()
+    assert not fitted_values(copy)
+    assert type(learner).__name__ in repr(learner)
+
+
+def test_fit_returns_the_learner_and_leaves_its_inputs_and_parameters_alone(learner_id):
+    arrays = [each.copy() for each in given(learner_id)]
+    run = TOLD.run.copy()
+    learner = make_learner(learner_id)
+    before = learner.get_params()
+    assert learner.fit(*arrays, run=run) is learner
+    assert learner.get_params() == before
+    for changed, original in zip([*arrays, run], [*given(learner_id), TOLD.run], strict=True):
+        np.testing.assert_array_equal(changed, original)
+
+
+def test_what_fit_adds_ends_in_an_underscore(learner_id):
+    learner = make_learner(learner_id)
+    own = set(vars(learner))
+    added = set(vars(learner.fit(*given(learner_id)))) - own
+    assert added
+    assert all(name.endswith("_") and not name.startswith("_") for name in added)
+    assert learner.n_features_in_ == 8
+
+
+def test_a_learner_that_has_learned_nothing_says_so(learner_id):
+    learner = make_learner(learner_id)
+    with pytest.raises(NotFittedError):
+        learner.predict(TOLD.context)
+    for name, arguments in (("decode", (TOLD.feedback, TOLD.action)), ("diagnose", ())):
+        if hasattr(learner, name):
+            with pytest.raises(NotFittedError):
+                getattr(learner, name)(*arguments)
+
+
+def test_another_number_of_features_is_refused(learner_id):
+    learner = make_learner(learner_id).fit(*given(learner_id))
+    with pytest.raises(ValueError, match="8 features"):
+        learner.predict(TOLD.context[:, :5])
+
+
+def test_choices_are_actions_one_for_each_context(learner_id):
+    learner = make_learner(learner_id).fit(*given(learner_id))
+    for run in (None, TOLD.run):
+        choice = learner.predict(TOLD.context, run=run)
+        assert choice.shape == (240,)
+        assert set(choice) <= {0, 1, 2}
+    assert learner.predict(TOLD.context[:1]).shape == (1,)
+
+
+def test_learning_again_forgets(learner_id):
+    other = session(5, trials=200, subject=3, features=6, n_actions=4)
+    once = make_learner(learner_id).fit(*given(learner_id))
+    twice = make_learner(learner_id).fit(*given(learner_id, other)).fit(*given(learner_id))
+    assert fitted_values(once).keys() == fitted_values(twice).keys()
+    np.testing.assert_array_equal(once.predict(TOLD.context), twice.predict(TOLD.context))
+    if hasattr(once, "policy_"):
+        np.testing.assert_array_equal(once.policy_, twice.policy_)
+
+
+def test_lists_and_single_precision_will_do(learner_id):
+    arrays = given(learner_id)
+    learner = make_learner(learner_id).fit(*(each.tolist() for each in arrays))
+    expected = make_learner(learner_id).fit(*arrays).predict(TOLD.context)
+    np.testing.assert_array_equal(learner.predict(TOLD.context.tolist()), expected)
+    single = [each.astype("float32") if each.dtype == float else each for each in arrays]
+    assert make_learner(learner_id).fit(*single).predict(TOLD.context).shape == (240,)
+
+
+@pytest.mark.parametrize("learner_id", [each for each in LEARNER_IDS if each != "ceiling"])
+def test_there_are_as_many_actions_as_told(learner_id):
+    learner = make_learner(learner_id, n_actions=5).fit(*given(learner_id))
+    assert learner.n_actions_ == 5
+    assert learner.policy_.shape == (9, 5)
+    assert set(learner.predict(TOLD.context)) <= {0, 1, 2}
+
+
+def test_learning_raises_no_warning(learner_id):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_learner(learner_id).fit(*given(learner_id), run=TOLD.run).predict(TOLD.context)
