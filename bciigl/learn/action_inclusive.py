@@ -24,6 +24,7 @@ from bciigl.learn.interactions import (
     folds,
 )
 from bciigl.learn.search import Task, discover
+from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
 
@@ -123,14 +124,14 @@ class ActionInclusiveIGL(BaseEstimator):
             baseline=baseline,
             n_actions=self.n_actions,
         )
-        rate = self._expected_rate(data)
+        expected = self._expectation(data)
         with one_thread():
             if data.trials < FEWEST_TRIALS:
                 fitted = _fitted_to_nothing(data)
             elif self.method == "paper":
                 fitted = _fitted_plainly(data, self.random_state)
             else:
-                fitted = _fitted_robustly(data, rate, self.one_right)
+                fitted = _fitted_robustly(data, expected, self.one_right)
         self.context_scaling_, self.feedback_scaling_ = fitted.scalings
         self.policy_, self.decoder_ = fitted.policy, fitted.decoder
         self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
@@ -166,24 +167,24 @@ class ActionInclusiveIGL(BaseEstimator):
         check_is_fitted(self)
         return self.diagnosis_
 
-    def _expected_rate(self, data: Interactions) -> np.ndarray:
-        """Return the match rate expected of each trial, (trials,)."""
-        uniform = np.full(data.trials, 1 / data.n_actions)
+    def _expectation(self, data: Interactions) -> Expectation:
+        """Return the match rate expected of each trial."""
+        rate = np.full(data.n_actions, 1 / data.n_actions)
         if self.match_rate is None:
             if data.baseline.any():
                 raise InputError("match_rate must be given where there are baseline trials")
-            return uniform
+            return expectation(data, rate, rate)
         try:
-            rate = np.asarray(self.match_rate, float)
+            known = np.asarray(self.match_rate, float)
         except (TypeError, ValueError):
-            rate = np.array(np.nan)
-        if rate.shape not in ((), (data.n_actions,)) or not ((rate > 0) & (rate < 1)).all():
+            known = np.array(np.nan)
+        if known.shape not in ((), (data.n_actions,)) or not ((known > 0) & (known < 1)).all():
             raise InputError(
                 f"match_rate must be one or {data.n_actions} numbers between 0 and 1, "
                 f"got {self.match_rate!r}"
             )
-        of_trial = np.broadcast_to(rate, data.n_actions)[data.action]
-        return np.where(data.baseline, of_trial, uniform) if data.baseline.any() else of_trial
+        known = np.broadcast_to(known, data.n_actions)
+        return expectation(data, rate if data.baseline.any() else known, known)
 
 
 class _Fitted(NamedTuple):
@@ -196,12 +197,12 @@ class _Fitted(NamedTuple):
     diagnosis: Verdict
 
 
-def _fitted_robustly(data: Interactions, rate: np.ndarray, one_right: bool) -> _Fitted:
+def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool) -> _Fitted:
     scalings = Scalings.of(data)
     fold = folds(data.run)
     # Folds in a row, and the trials of a run in the order of time.
     order = np.lexsort((data.run, fold))
-    task = Task(scalings.apply(data), fold, rate, data.baseline, one_right).rows(order)
+    task = Task(scalings.apply(data), fold, *expected, data.baseline, one_right).rows(order)
     found = discover(task)
     model, data = found.model, task.data
     reward = found.reward(data.action)

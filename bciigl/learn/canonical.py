@@ -2,7 +2,8 @@
 
 Given the action, context and feedback depend on each other through the reward alone (Assumption 2),
 so their cross-covariance has rank one: the contexts' difference times the feedback's. Its largest
-singular pair, after both sides are whitened, is the direction of the reward in each.
+singular pair, after both sides are whitened, is the direction of the reward in each. That holds
+whatever the behaviour policy was, so trials are not weighted by their importance.
 
 In practice they also share noise that lasts, and what leaks from one estimate into the other. That
 has nothing to do with the action. Where exactly one option is right, the reward has: for each
@@ -69,7 +70,8 @@ class CrossCovariance:
         feedback = within_actions(data.feedback, data)
         self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
         x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
-        self._cross = np.array([_weighted(x, y, data, each) for each in range(data.n_actions)])
+        taken = [data.action == each for each in range(data.n_actions)]
+        self._cross = np.array([_given(x, y, mine) for mine in taken])
         self._foreign = self._cross.mean(axis=0) if one_right else serial_covariance(x, y, data.run)
 
     def directions(
@@ -120,12 +122,10 @@ def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray
     return context[before + 1].T @ feedback[before] / max(len(before), 1)
 
 
-def _weighted(x: np.ndarray, y: np.ndarray, data: Interactions, action: int) -> np.ndarray:
-    """Return the cross-covariance given an action, as a uniform policy would have found it."""
-    mine = np.flatnonzero(data.action == action)
-    share = data.weight[mine] / max(data.weight[mine].sum(), 1e-12)
+def _given(x: np.ndarray, y: np.ndarray, mine: np.ndarray) -> np.ndarray:
+    """Return the cross-covariance of some trials."""
     x, y = x[mine], y[mine]
-    return (x - share @ x).T @ (share[:, None] * (y - share @ y))
+    return (x - x.mean(axis=0)).T @ y / len(x) if len(x) else np.zeros((x.shape[1], y.shape[1]))
 
 
 def _top(square: np.ndarray, place: int) -> np.ndarray:

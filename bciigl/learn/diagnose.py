@@ -9,8 +9,7 @@ from scipy.stats import norm
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
-from bciigl.learn.interactions import Interactions
-from bciigl.learn.mixture import FEWEST_TRIALS_OF_ACTION
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
@@ -63,8 +62,8 @@ class ActionDiagnosis:
     separation : float
         Distance of decoded match and mismatch, in units of their width, on unseen runs.
     match_rate : float
-        Estimated share of rewarded trials: of baseline trials if there are any, otherwise of all as
-        a uniform policy would have had them.
+        Estimated share of rewarded trials, of those whose rate is known or expected: baseline
+        trials if there are any, otherwise uniform guesses.
     interval : tuple of float
         95 % interval of the match rate.
     margin : float
@@ -145,7 +144,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         "information": float(told.mean()),
         "information_t": _t_over_runs(told, data.run),
         "placebo": float(lasting.mean()) if len(lasting) else 0.0,
-        "upright": float(data.weight @ orientation(evidence, task.rate) / data.trials),
+        "upright": float(task.weight @ orientation(evidence, task.rate) / data.trials),
         "stability": float((choice == final).mean()),
         "chosen": chosen,
         "chosen_t": chosen_t,
@@ -205,10 +204,14 @@ def _posterior(rate: float, ratio: np.ndarray) -> np.ndarray:
 def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:
     data = task.data
     mine = data.action == action
-    rows = np.flatnonzero(mine & task.known if (mine & task.known).any() else mine)
+    rows = np.flatnonzero(mine)
+    for told in (mine & task.known, mine & (task.rate != 0.5)):
+        if told.any():
+            rows = np.flatnonzero(told)
+            break
     if not len(rows):
         return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)
-    ratio, weight = evidence.feedback[rows], data.weight[rows]
+    ratio, weight = evidence.feedback[rows], task.weight[rows]
     rate, error = match_rate(ratio, weight)
     below = 0.5 - rate if task.rate[rows].mean() < 0.5 else rate - 0.5
     return ActionDiagnosis(

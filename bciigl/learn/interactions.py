@@ -11,6 +11,8 @@ FEWEST_TRIALS_TO_CENTRE = 10
 FOLDS = 5
 # With fewer there is nothing to learn from.
 FEWEST_TRIALS = 10
+# An action taken less often borrows the direction of the reward from the others.
+FEWEST_TRIALS_OF_ACTION = 20
 MOST_ACTIONS = 1000
 # A larger importance weight would tell more of one trial than of the policy.
 LARGEST_WEIGHT = 20.0
@@ -35,6 +37,8 @@ class Interactions(NamedTuple):
         What the brain answered.
     weight : array, (trials,)
         Importance: how much more often a uniform policy would have acted so; 1 on average.
+    uniform : array of bool, (trials,)
+        Whether all actions were equally probable.
     run : array of int, (trials,)
         Which run the trial is of, from 0.
     baseline : array of bool, (trials,)
@@ -47,6 +51,7 @@ class Interactions(NamedTuple):
     action: np.ndarray
     feedback: np.ndarray
     weight: np.ndarray
+    uniform: np.ndarray
     run: np.ndarray
     baseline: np.ndarray
     n_actions: int
@@ -85,11 +90,13 @@ def check_interactions(
     baseline = check_vector(np.zeros(trials) if baseline is None else baseline, "baseline", trials)
     if not np.isin(baseline, (0, 1)).all():
         raise InputError("baseline must be a mask: true or false for each trial")
+    propensity = check_propensity(propensity, trials, n_actions)
     return Interactions(
         context,
         action,
         feedback,
-        importance(propensity, trials, n_actions),
+        importance(propensity, n_actions),
+        np.isclose(n_actions * propensity, 1.0, rtol=1e-3),
         run_codes(run, trials),
         baseline.astype(bool),
         n_actions,
@@ -137,16 +144,21 @@ def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.nd
     return values.astype(int)
 
 
-def importance(propensity: np.ndarray | None, trials: int, n_actions: int) -> np.ndarray:
-    """Return how much more often a uniform policy would have acted so, 1 on average, (trials,)."""
+def check_propensity(propensity: np.ndarray | None, trials: int, n_actions: int) -> np.ndarray:
+    """Return the probability with which each action was taken, (trials,)."""
     if propensity is None:
-        return np.ones(trials)
+        return np.full(trials, 1 / n_actions)
     propensity = check_vector(propensity, "propensity", trials)
     if propensity.min() <= 0 or propensity.max() > 1:
         raise InputError(
             "propensity must be above 0 and at most 1, "
             f"got {propensity.min():g} to {propensity.max():g}"
         )
+    return propensity
+
+
+def importance(propensity: np.ndarray, n_actions: int) -> np.ndarray:
+    """Return how much more often a uniform policy would have acted so, 1 on average, (trials,)."""
     weight = np.minimum(1 / (n_actions * propensity), LARGEST_WEIGHT)
     return weight / weight.mean()
 

@@ -17,10 +17,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
 
-# An action taken less often than this borrows the direction of the reward from the others.
-FEWEST_TRIALS_OF_ACTION = 20
 TOLERANCE = 1e-3
 TINY = 1e-9
 

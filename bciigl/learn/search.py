@@ -73,7 +73,9 @@ class Task(NamedTuple):
         Centred and scaled, folds in ascending order, trials of a run in theirs.
     fold : array of int, (trials,)
     rate : array, (trials,)
-        Expected match rate of each trial.
+        Expected match rate of each trial; 1/2 where nothing is known of it.
+    weight : array, (trials,)
+        How much each trial counts where match and mismatch are told apart.
     known : array of bool, (trials,)
         Whether it is known, or else assumed for a start only.
     one_right : bool
@@ -83,18 +85,14 @@ class Task(NamedTuple):
     data: Interactions
     fold: np.ndarray
     rate: np.ndarray
+    weight: np.ndarray
     known: np.ndarray
     one_right: bool
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
-        return Task(
-            self.data.rows(index),
-            self.fold[index],
-            self.rate[index],
-            self.known[index],
-            self.one_right,
-        )
+        arrays = (self.fold, self.rate, self.weight, self.known)
+        return Task(self.data.rows(index), *(each[index] for each in arrays), self.one_right)
 
     def starts(self, starts: tuple[Start, ...]) -> list[Start]:
         """Return those of the starts that make sense for the task."""
@@ -175,13 +173,12 @@ class Explorer:
                     contrastive.Pair(of_context, of_feedback),
                     data.context[rows],
                     feedback[rows],
-                    data.weight[rows],
                 )
         reward = rate.copy()
         for rows in [np.arange(data.trials)] if start.shared else groups:
             if len(rows):
                 reward[rows] = break_symmetry(
-                    score[rows], rate[rows], data.weight[rows], mirrored=start.mirrored
+                    score[rows], rate[rows], self.task.weight[rows], mirrored=start.mirrored
                 ).reward
         return reward
 
@@ -237,7 +234,7 @@ def discover(task: Task) -> Found:
 
 def worth(evidence: Evidence, task: Task) -> float:
     """Return what evidence is worth, in nats per trial; less than nothing if it is upside down."""
-    upright = task.data.weight @ orientation(evidence, task.rate) / task.data.trials
+    upright = task.weight @ orientation(evidence, task.rate) / task.data.trials
     return net_information(evidence, task.data) + min(upright, 0.0)
 
 
@@ -270,12 +267,10 @@ def unseen(task: Task, start: Start, others: Sequence[Start], expected: float) -
     return evidence
 
 
-def _refined_score(
-    pair: contrastive.Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
+def _refined_score(pair: contrastive.Pair, context: np.ndarray, feedback: np.ndarray) -> np.ndarray:
     """Return the feedback of an action along the direction that the contrastive objective finds."""
     start = contrastive.Pair(_steep(pair.context, context), _steep(pair.feedback, feedback))
-    return feedback @ contrastive.refine(start, context, feedback, weight).feedback[:-1]
+    return feedback @ contrastive.refine(start, context, feedback).feedback[:-1]
 
 
 def _steep(direction: np.ndarray, features: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
+
 _STEPS = 20
 
 
@@ -27,6 +29,42 @@ class Clusters(NamedTuple):
 
     reward: np.ndarray
     separation: float
+
+
+class Expectation(NamedTuple):
+    """How often trials should be rewarded.
+
+    Attributes
+    ----------
+    rate : array, (trials,)
+        Expected match rate; 1/2 where nothing is known of it.
+    weight : array, (trials,)
+        How much each trial counts where match and mismatch are told apart.
+    """
+
+    rate: np.ndarray
+    weight: np.ndarray
+
+
+def expectation(data: Interactions, uniform: np.ndarray, baseline: np.ndarray) -> Expectation:
+    """Return what is known of the match rate of each trial.
+
+    It is known of baseline trials and of uniform guesses. What a better policy guessed matches more
+    often than nobody knows; such trials tell where the clusters are, but not which is which. Only
+    if there are few others, they are weighted so as if they had been guessed uniformly.
+
+    Parameters
+    ----------
+    data : Interactions
+    uniform, baseline : array, (actions,)
+        Match rate of each action under uniform guesses, and in baseline trials.
+    """
+    known = data.uniform | data.baseline
+    rate = np.where(data.baseline, baseline[data.action], uniform[data.action])
+    counts = np.bincount(data.action[known], minlength=data.n_actions)
+    if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
+        return Expectation(np.where(known, rate, 0.5), np.ones(data.trials))
+    return Expectation(rate, data.weight)
 
 
 def break_symmetry(
