@@ -203,7 +203,7 @@ def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool)
     # Folds in a row, and the trials of a run in the order of time.
     order = np.lexsort((data.run, fold))
     task = Task(scalings.apply(data), fold, *expected, data.baseline, one_right).rows(order)
-    found = discover(task)
+    found = discover(_recentred(task))
     model, data = found.model, task.data
     reward = found.reward(data.action)
     if model.one_right:
@@ -215,6 +215,28 @@ def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool)
     prior = logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
     decoder = np.vstack([model.feedback_weights, model.feedback_bias + prior])
     return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task, found))
+
+
+def _recentred(task: Task) -> Task:
+    """Return a task in which runs with other policies are centred as if they had the same.
+
+    The mean of a run's feedback contains the reward, as often as its guesses matched. Where a
+    policy has become better, run-wise centring hides just that. What was learned from runs of
+    uniform guesses predicts the rewards of the others from their contexts, which are centred
+    alike whatever the policy.
+    """
+    known = np.flatnonzero(task.rate != 0.5)
+    data = task.data
+    if len(known) == data.trials or not len(known):
+        return task
+    model = discover(task.rows(known)).model
+    predicted = model.probable(model.context_scores(data.context))
+    reward = np.take_along_axis(predicted, data.action[:, None], axis=1)
+    acted = np.eye(data.n_actions)[data.action]
+    run = np.eye(data.run.max() + 1)[data.run]
+    effects = np.linalg.lstsq(np.hstack([run, acted, acted * reward]), data.feedback, rcond=None)[0]
+    feedback = data.feedback - run @ effects[: run.shape[1]]
+    return task._replace(data=data._replace(feedback=feedback - feedback.mean(axis=0)))
 
 
 def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
