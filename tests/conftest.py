@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
@@ -35,3 +36,15 @@ def write(tmp_path: Path):
         return path
 
     return write_file
+
+
+@pytest.fixture
+def npz(tmp_path: Path):
+    """Write arrays to an NPZ file and return its path; None leaves an array out."""
+
+    def write_arrays(**arrays: np.ndarray | None) -> Path:
+        path = tmp_path / "arrays.npz"
+        np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+        return path
+
+    return write_arrays

@@ -137,6 +137,7 @@ def interactions(
         "action": rng.integers(n_actions, size=trials),
         "feedback": rng.standard_normal((trials, 5)),
         "weight": np.ones(trials),
+        "uniform": np.ones(trials, bool),
         "run": np.arange(trials) * 5 // trials,
         "baseline": np.zeros(trials, bool),
         "n_actions": n_actions,

@@ -49,7 +49,8 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     `FileExistsError` is raised before anything is done.
     """
     folder = Path(os.path.abspath(folder))
-    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+    empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
+    if os.path.lexists(folder) and not empty:
         raise FileExistsError(
             errno.EEXIST, "exists already and is not an empty folder", str(folder)
         )

@@ -67,14 +67,12 @@ def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
 
 def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
     """Return the feedback of one trial, (voxels,), from frames complete at the trial's end."""
-    end = trial_start(protocol, trial + 1)
-    seen = _until(_checked(frames, protocol), trial, end, protocol)
+    seen = _until(_checked(frames, protocol), protocol, trial, trial_seconds(protocol))
     return _estimates(seen, protocol, _feedback_weights(protocol), [trial])[0]
 
 
 def _context(recordings: Recordings, protocol: Protocol, trial: int) -> np.ndarray:
-    decision = trial_start(protocol, trial) + decision_time(protocol.timing)
-    seen = _until(recordings, trial, decision, protocol)
+    seen = _until(recordings, protocol, trial, decision_time(protocol.timing))
     return _estimates(seen, protocol, {"imagination": 1.0}, [trial])[0]
 
 
@@ -90,8 +88,15 @@ def _checked(frames: Frames, protocol: Protocol) -> Recordings:
         raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
     recordings = {(kind,): each for kind, each in frames.items()} if separate else {kinds: frames}
     if separate and set(frames) != set(kinds):
-        raise BciiglError(f"frames should be of {', '.join(kinds)}, got {', '.join(frames)}")
-    recordings = {kinds: np.asarray(each) for kinds, each in recordings.items()}
+        raise BciiglError(
+            f"frames should be of {', '.join(kinds)}, got {', '.join(map(str, frames))}"
+        )
+    try:
+        recordings = {kinds: np.asarray(each) for kinds, each in recordings.items()}
+        if any(each.dtype.kind not in "buif" for each in recordings.values()):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise BciiglError("frames should be real numbers of shape (frames, voxels)") from None
     shapes = {each.shape for each in recordings.values()}
     if len(shapes) > 1 or len(next(iter(shapes))) != 2:
         shown = ", ".join(map(str, sorted(shapes)))
@@ -105,6 +110,8 @@ def _estimates(
     recordings: Recordings, protocol: Protocol, weights: dict[str, float], trials: Sequence[int]
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked, (trials, voxels)."""
+    if not len(trials):
+        return np.zeros((0, next(iter(recordings.values())).shape[1]))
     return sum(
         _from_series(series, protocol, kinds, weights, trials)
         for kinds, series in recordings.items()
@@ -141,10 +148,11 @@ def _whole_trials(recordings: Recordings, protocol: Protocol) -> int:
     return max(frames_complete(seconds, trial_seconds(protocol)), 0)
 
 
-def _until(recordings: Recordings, trial: int, seconds: float, protocol: Protocol) -> Recordings:
-    """Return the frames that are complete by a time in a trial."""
-    if trial < 0:
-        raise BciiglError(f"trial should be 0 or more, got {trial}")
+def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float) -> Recordings:
+    """Return the frames that are complete so many seconds after a trial began."""
+    if not isinstance(trial, (int, np.integer)) or trial < 0:
+        raise BciiglError(f"trial should be 0 or a larger whole number, got {trial!r}")
+    seconds = trial_start(protocol, trial) + since
     complete = frames_complete(seconds, protocol.timing.tr)
     for series in recordings.values():
         if len(series) < complete:

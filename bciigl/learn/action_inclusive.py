@@ -22,6 +22,7 @@ from bciigl.learn.interactions import (
     check_interactions,
     check_whole,
     folds,
+    generator,
 )
 from bciigl.learn.search import Task, discover
 from bciigl.learn.symmetry import Expectation, expectation
@@ -150,7 +151,11 @@ class ActionInclusiveIGL(BaseEstimator):
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the probability that each action was rewarded, from its feedback, (trials,)."""
+        """Return the probability that each action was rewarded, from its feedback, (trials,).
+
+        Feedback is centred by the training mean, or by each run's own where `run` is given; then
+        guesses should match as often in it as they did in training.
+        """
         check_is_fitted(self)
         scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
         action = check_whole(action, "action", len(scaled))
@@ -240,7 +245,7 @@ def _recentred(task: Task) -> Task:
 
 
 def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
-    pairs, reward = plain.train(data, np.random.default_rng(seed))
+    pairs, reward = plain.train(data, generator(seed))
     return _Fitted(
         _unscaled(data),
         fit_policy(data.context, data.action, reward, data.weight, data.n_actions),

@@ -140,6 +140,8 @@ class ContextualBandit(BaseEstimator):
             raise InputError(
                 f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
             )
+        if not isinstance(self.ridge, (int, float)) or not 0 < self.ridge < np.inf:
+            raise InputError(f"ridge must be a number above 0, got {self.ridge!r}")
         reward = check_vector(reward, "reward")
         data = check_interactions(
             context,

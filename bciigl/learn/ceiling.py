@@ -71,6 +71,8 @@ def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEst
         LogisticRegression(C=0.1, max_iter=200),
     )
     classes = np.bincount(label)
+    if classes.min() < 2:  # a covariance within such a class would be nothing
+        return candidates[1]
     own = [np.bincount(label[fold == each], minlength=len(classes)) for each in np.unique(fold)]
     if min((classes - each).min() for each in own) < FEWEST_LABELS:
         return candidates[0]

@@ -13,7 +13,7 @@ from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
-TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
+VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
 NO_EVIDENCE = 1.0
 ENOUGH_EVIDENCE = 3.0

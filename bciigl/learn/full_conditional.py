@@ -15,6 +15,7 @@ from bciigl.learn.interactions import (
     Interactions,
     Scalings,
     check_interactions,
+    generator,
 )
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
@@ -116,7 +117,7 @@ class FullConditionalIGL(BaseEstimator):
         self.objective_ = found.objective
         self.restart_objectives_ = found.held_out
         enough = data.trials >= FEWEST_TRIALS
-        self.diagnosis_ = _diagnosed(found) if enough else too_few_trials(data)
+        self.diagnosis_ = _diagnosed(found, data) if enough else too_few_trials(data)
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
@@ -151,7 +152,7 @@ class FullConditionalIGL(BaseEstimator):
 
     def _search(self, data: Interactions) -> Search:
         if data.trials >= FEWEST_TRIALS:
-            return maximise(data, np.random.default_rng(self.random_state))
+            return maximise(data, generator(self.random_state))
         features, actions = data.context.shape[1], data.n_actions
         nothing = Solution(
             np.zeros((features, actions)), np.zeros(actions), np.zeros(data.feedback.shape[1]), 0.0
@@ -159,11 +160,13 @@ class FullConditionalIGL(BaseEstimator):
         return Search(nothing, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
-def _diagnosed(found: Search) -> FullConditionalDiagnosis:
+def _diagnosed(found: Search, data: Interactions) -> FullConditionalDiagnosis:
     best = float(found.held_out.max())
+    # Three standard errors of the objective that a policy by chance would have.
+    chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)
     rival = float(found.held_out[found.constant].max(initial=0.0))
     numbers = (found.objective, best, rival)
-    if best < CONVINCING:
+    if best < CONVINCING + chance:
         return FullConditionalDiagnosis(
             DOUBTFUL,
             f"on trials it had not seen the objective is {best:.2f} only.",

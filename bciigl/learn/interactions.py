@@ -18,6 +18,8 @@ MOST_ACTIONS = 1000
 LARGEST_WEIGHT = 20.0
 # Of features: squares of larger numbers are no numbers any more.
 LARGEST_VALUE = 1e100
+# Of whole numbers: larger ones are not told apart.
+LARGEST_WHOLE = 2**53
 
 
 class InputError(BciiglError, ValueError):
@@ -127,6 +129,13 @@ def check_matrix(values: np.ndarray, name: str, rows: int | None = None) -> np.n
     return values
 
 
+def generator(random_state: int) -> np.random.Generator:
+    """Return a generator of random numbers, from a seed that can be kept in a file."""
+    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"random_state must be 0 or a larger whole number, got {random_state!r}")
+    return np.random.default_rng(random_state)
+
+
 def check_vector(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
     """Return finite numbers, one per trial, as float64, or raise `InputError`."""
     values = _numbers(values, name)
@@ -139,8 +148,9 @@ def check_vector(values: np.ndarray, name: str, rows: int | None = None) -> np.n
 def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
     """Return whole numbers, one per trial, as int, or raise `InputError`."""
     values = check_vector(values, name, rows)
-    if (values % 1).any():
-        raise InputError(f"{name} must be whole numbers, got {values[values % 1 != 0][0]:g}")
+    odd = (values % 1 != 0) | (np.abs(values) > LARGEST_WHOLE)
+    if odd.any():
+        raise InputError(f"{name} must be whole numbers, got {values[odd][0]:g}")
     return values.astype(int)
 
 
@@ -247,12 +257,12 @@ def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.nd
 
 def _numbers(values: np.ndarray, name: str) -> np.ndarray:
     try:
-        values = np.asarray(values)
-        if values.dtype.kind not in "buif":
+        array = np.asarray(values)
+        if array.dtype.kind not in "buif":
             raise TypeError
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, got {shortened(values)}") from None
-    values = values.astype(float)
+    values = array.astype(float)
     odd = ~(np.abs(values) < LARGEST_VALUE)  # true of nan as well
     if odd.any():
         place = tuple(np.argwhere(odd)[0].tolist())

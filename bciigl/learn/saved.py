@@ -15,7 +15,7 @@ from bciigl.base.errors import BciiglError, shortened
 from bciigl.base.files import written_folder
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit
-from bciigl.learn.diagnose import Diagnosis, Verdict
+from bciigl.learn.diagnose import VERDICTS, Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis, FullConditionalIGL
 from bciigl.learn.ids import make_learner
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
@@ -37,6 +37,11 @@ _LEARNED = {
     },
     "ContextualBandit": {"policy_": "ca"},
 }
+_DIAGNOSES = {
+    "ActionInclusiveIGL": (Diagnosis, Verdict),
+    "FullConditionalIGL": (FullConditionalDiagnosis, Verdict),
+    "ContextualBandit": (type(None),),
+}
 
 
 class _Settings(BaseModel):
@@ -53,9 +58,9 @@ class _Settings(BaseModel):
 
 def check_saveable(learner: str | BaseEstimator) -> None:
     """Raise `InputError` unless a learner, or the learner of an id, can be saved."""
-    kind = type(make_learner(learner) if isinstance(learner, str) else learner).__name__
-    if kind not in _LEARNERS:
-        raise InputError(f"only {', '.join(_LEARNERS)} can be saved, got {kind}")
+    kind = type(make_learner(learner) if isinstance(learner, str) else learner)
+    if _LEARNERS.get(kind.__name__) is not kind:
+        raise InputError(f"only {', '.join(_LEARNERS)} can be saved, got {kind.__name__}")
 
 
 def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
@@ -130,9 +135,7 @@ def _restored(
         setattr(learner, name, values if shape else float(values))
     learner.n_actions_ = settings.n_actions
     learner.n_features_in_ = sizes["c"] - 1
-    if settings.learner != ContextualBandit.__name__:
-        if settings.diagnosis is None:
-            raise InputError("diagnosis is missing")
+    if settings.diagnosis is not None:
         learner.diagnosis_ = settings.diagnosis
     return learner
 
@@ -170,7 +173,7 @@ def _numbers(
 
 def _read_settings(path: Path) -> _Settings:
     try:
-        return _Settings.model_validate_json(path.read_bytes(), strict=True)
+        settings = _Settings.model_validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except OSError as error:
@@ -181,6 +184,12 @@ def _read_settings(path: Path) -> _Settings:
         raise InputError(
             f"{path}: {place}: {first['msg']}, got {shortened(first['input'])}"
         ) from error
+    kinds = _DIAGNOSES[settings.learner]
+    if type(settings.diagnosis) not in kinds or (
+        settings.diagnosis and settings.diagnosis.verdict not in VERDICTS
+    ):
+        raise InputError(f"{path}: diagnosis: should be that of {settings.learner}")
+    return settings
 
 
 def _plain(value: Any) -> Any:

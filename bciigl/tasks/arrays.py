@@ -154,6 +154,10 @@ def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
         checked["label"] = _labels(arrays["label"], "label", data.trials)
     if "reward" in arrays:
         checked["reward"] = check_vector(arrays["reward"], "reward", data.trials)
+    if "match_rate" in arrays:
+        checked["match_rate"] = check_vector(np.atleast_1d(arrays["match_rate"]), "match_rate")
+        if arrays["match_rate"].ndim == 0:
+            checked["match_rate"] = checked["match_rate"][0]
     if "test_context" in arrays:
         checked["test_context"] = test = check_matrix(arrays["test_context"], "test_context")
         if test.shape[1] != data.context.shape[1]:
@@ -232,7 +236,7 @@ def learners_for(recorded: Recorded, wanted: Sequence[str] = ()) -> tuple[str, .
         make_learner(each)
         if each in told and told[each][1] is None:
             raise ArraysError(f"{each} needs the array {told[each][0]}")
-    return tuple(wanted)
+    return tuple(dict.fromkeys(wanted))
 
 
 def learn_from(

@@ -6,25 +6,24 @@ import sys
 
 import numpy as np
 import pytest
-from synthetic import interactions
+from interactions import session
 
-from bciigl.learn import load_learner
+from bciigl.learn import ActionInclusiveIGL, load_learner
 
-DATA = interactions()
+TRAIN, TEST = (
+    session(seed, trials=trials, runs=6, features=6, distance=6.0, strength=6.0)
+    for seed, trials in ((0, 240), (1, 60))
+)
+DATA = {
+    **{name: getattr(TRAIN, name) for name in ("context", "action", "feedback", "run")},
+    "reward": TRAIN.reward.astype(float),
+    "label": TRAIN.right.argmax(axis=1),
+    "test_context": TEST.context,
+    "test_label": TEST.right.argmax(axis=1),
+    "test_run": TEST.run,
+}
 BLIND = {name: DATA[name] for name in ("context", "action", "feedback")}
 TESTED = {**DATA, "reward": None, "label": None}
-
-
-@pytest.fixture
-def npz(tmp_path):
-    """Write arrays to an NPZ file and return its path; None leaves an array out."""
-
-    def write(**arrays):
-        path = tmp_path / "arrays.npz"
-        np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
-        return path
-
-    return write
 
 
 def document(text: str) -> dict:
@@ -105,13 +104,12 @@ def test_json_is_one_document_and_progress_goes_to_standard_error(npz):
         {"feedback": np.ones((240, 6))},
         {"feedback": DATA["context"]},
         {"action": np.zeros(240, int)},
-        {"context": 1e200 * DATA["context"], "test_context": DATA["test_context"]},
+        {"context": 1e97 * DATA["context"]},
         {"feedback": 1e-200 * DATA["feedback"]},
         {"run": np.arange(240)},
     ],
     ids=["no context", "no feedback", "copied", "one action", "large", "small", "short runs"],
 )
-@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_numbers_are_finite_even_where_nothing_can_be_learned(bciigl, npz, arrays):
     result = bciigl("learn", npz(**{**TESTED, **arrays}), "--json")
     assert result.exit_code == 0
@@ -159,7 +157,11 @@ def test_runs_to_be_tested_on_are_chosen(bciigl, npz):
 
 
 @pytest.mark.parametrize(
-    "runs", ["", "x", "1-x", "-3", "1--2", "0,,1", "1.5", "1 2", "0-1-2", "0;1"]
+    "runs",
+    [
+        *("", "x", "1-x", "-3", "1--2", "0,,1", "1.5", "1 2", "0-1-2", "0;1"),
+        *("5-3", "3-", "0,5-3", "0-1,", "1_0", "0x1", "+1", "9" * 7, "9" * 5000, "0-9999999999"),
+    ],
 )
 def test_runs_that_are_no_numbers_are_refused(bciigl, npz, runs):
     for option in ("--train-runs", "--test-runs"):
@@ -171,7 +173,9 @@ def test_runs_that_are_not_there_are_refused(bciigl, npz):
     refused(bciigl("learn", npz(**TESTED), "--train-runs", "4-9"), "run: there is no run 6")
     refused(bciigl("learn", npz(**TESTED), "--test-runs", "6"), "test_run: there is no run 6")
     refused(bciigl("learn", npz(**BLIND), "--train-runs", "0"), "there is no array run")
-    refused(bciigl("learn", npz(**BLIND), "--test-runs", "0"), "there is no array test_run")
+    refused(bciigl("learn", npz(**BLIND), "--test-runs", "0"), "there is no array test_context")
+    unknown = npz(**{**TESTED, "test_run": None})
+    refused(bciigl("learn", unknown, "--test-runs", "0"), f"{unknown}: there is no array test_run")
 
 
 def test_learner_is_chosen_by_its_id(bciigl, npz):
@@ -189,21 +193,32 @@ def test_learner_is_chosen_by_its_id(bciigl, npz):
     [
         ({"contexts": DATA["context"]}, ["unknown array 'contexts'; did you mean 'context'?"]),
         ({"feedback": None}, ["array feedback is missing"]),
-        ({"context": np.full((240, 6), np.nan)}, ["context must be finite, got nan at 0, 0"]),
+        (
+            {"context": np.full((240, 6), np.nan)},
+            ["context must be finite numbers, got nan at (0, 0)"],
+        ),
         ({"feedback": np.zeros(240)}, ["feedback must be of shape (trials, features)"]),
-        ({"action": DATA["action"].astype(object)}, ["is not readable as numbers"]),
+        ({"action": DATA["action"].astype(object)}, ["is not readable as arrays of numbers"]),
         ({"match_rate": np.array(1.5)}, ["match_rate must be one or 3 numbers between 0 and 1"]),
         ({"baseline": np.ones(240)}, ["match_rate must be given"]),
+        ({"match_rate": np.array("abc")}, ["match_rate must be"]),
+        ({"context": DATA["context"] + 1j}, ["context must be numbers"]),
+        ({"action": DATA["action"] + 10**7}, ["there can be at most 1000 actions"]),
+        ({"test_label": DATA["test_label"] - 1}, ["test_label must be actions from 0 to 999"]),
+        ({"label": DATA["label"] + 10**7}, ["label must be actions from 0 to 999"]),
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused(bciigl, npz, arrays, words):
-    refused(bciigl("learn", npz(**{**TESTED, **arrays})), *words)
+    path = npz(**{**TESTED, **arrays})
+    refused(bciigl("learn", path), f"{path}: ", *words)
 
 
 def test_file_that_is_none_is_refused(bciigl, write, tmp_path):
-    refused(bciigl("learn", write("hello", "a.npz")), "a.npz: is not readable as numbers in NPZ")
-    refused(bciigl("learn", write("", "a.npz")), "a.npz: is not readable as numbers in NPZ")
+    refused(bciigl("learn", write("hello", "a.npz")), "a.npz: is not readable as arrays of numbers")
+    refused(bciigl("learn", write("", "a.npz")), "a.npz: is not readable as arrays of numbers")
     refused(bciigl("learn", tmp_path / "none.npz"), "none.npz: no such file")
+    np.save(tmp_path / "one.npy", DATA["context"])
+    refused(bciigl("learn", tmp_path / "one.npy"), "one.npy: is a single array")
     (tmp_path / "empty").mkdir()
     refused(bciigl("learn", tmp_path / "empty"), "array context is missing")
 
@@ -213,6 +228,7 @@ def test_first_learner_is_kept(bciigl, npz, tmp_path):
     result = bciigl("learn", npz(**DATA), *arguments)
     assert result.stdout.splitlines()[-1] == f"wrote ai_igl to {tmp_path / 'kept'}"
     learner = load_learner(tmp_path / "kept")
+    assert type(learner) is ActionInclusiveIGL
     chosen = learner.predict(DATA["test_context"], run=DATA["test_run"])
     accuracy = 100 * np.mean(chosen == DATA["test_label"])
     assert result.stdout.splitlines()[2].split()[:2] == ["ai_igl", f"{accuracy:.1f}"]
@@ -229,6 +245,50 @@ def test_folder_that_has_something_in_it_is_left_alone(bciigl, npz, tmp_path):
     ceiling = ("--learner", "ceiling", "--out", tmp_path / "new")
     refused(bciigl("learn", npz(**DATA), *ceiling), "can be saved, got SupervisedCeiling")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--learner", "ai_igl", "--learner", "nonsense"), "learner must be one of ai_igl"),
+        (("--learner", "ai_igl", "--learner", "cb"), "cb needs the array reward"),
+        (("--learner", "ai_igl", "--train-runs", "0-6"), "run: there is no run 6"),
+        (("--learner", "ai_igl", "--out", "{full}"), "exists already"),
+        (("--learner", "ai_igl", "--out", "{full}/file"), "exists already"),
+        (("--learner", "ai_igl", "--out", "{full}/file/kept"), "cannot be made"),
+    ],
+)
+def test_what_cannot_be_is_told_before_any_work(bciigl, npz, tmp_path, arguments, words):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    filled = [each.format(full=tmp_path / "full") for each in arguments]
+    result = bciigl("learn", npz(**TESTED), *filled)
+    refused(result, words)
+    assert "learning with" not in result.stderr
+    assert [each.name for each in (tmp_path / "full").iterdir()] == ["file"]
+
+
+def test_learner_that_cannot_be_kept_is_told_before_any_work(bciigl, npz, tmp_path):
+    arguments = ("--learner", "ceiling", "--learner", "cb", "--out", tmp_path / "new")
+    result = bciigl("learn", npz(**DATA), *arguments)
+    refused(result, "can be saved, got SupervisedCeiling")
+    assert "learning with" not in result.stderr
+
+
+def test_nothing_is_kept_where_learning_fails(bciigl, npz, tmp_path):
+    path = npz(**{**DATA, "label": np.zeros(240)})
+    arguments = ("--learner", "ai_igl", "--learner", "ceiling", "--out", tmp_path / "kept")
+    refused(bciigl("learn", path, *arguments), f"{path}: there must be 2 classes or more")
+    assert [each.name for each in tmp_path.iterdir()] == ["arrays.npz"]
+
+
+@pytest.mark.parametrize("trials", [1, 3, 12])
+@pytest.mark.filterwarnings("ignore:Only one sample available")
+def test_few_trials_are_told_as_such(bciigl, npz, trials):
+    few = {name: DATA[name][:trials] for name in ("context", "action", "feedback", "run")}
+    result = bciigl("learn", npz(**{**TESTED, **few}), "--json")
+    for each in document(result.stdout)["learners"].values():
+        assert each["diagnosis"]["verdict"] in ("doubtful", "do not use")
 
 
 def test_several_actions_may_be_right(bciigl, npz, tmp_path):

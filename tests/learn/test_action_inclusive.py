@@ -109,11 +109,12 @@ def test_names_of_runs_do_not_matter():
     np.testing.assert_array_equal(first.policy_, second.policy_)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_two_options_without_baseline_are_never_trusted(seed):
-    found = fitted(session(seed, n_actions=2)).diagnose()
-    assert found.verdict == "do not use"
-    assert "baseline" in found.remedy
+@pytest.mark.parametrize("one_right", [True, False])
+def test_two_options_without_baseline_are_never_trusted(one_right):
+    for seed in range(4):
+        found = fitted(session(seed, n_actions=2), one_right=one_right).diagnose()
+        assert found.verdict == "doubtful"
+        assert "baseline" in found.remedy
 
 
 @pytest.mark.parametrize("match_rate", [0.8, 0.2, (0.8, 0.8)])
@@ -138,13 +139,16 @@ def test_a_match_rate_without_baseline_is_that_of_all_trials():
         assert session(9, n_actions=2).accuracy(learner) > 0.95
 
 
-def test_outside_of_baseline_trials_uniform_guessing_is_expected():
-    data = interactions(4, 2, action=np.array([0, 1, 0, 1]), baseline=np.array([1, 1, 0, 0], bool))
+def test_the_match_rate_is_expected_of_baseline_trials_or_of_all():
+    some = np.arange(80) < 40
+    data = interactions(80, 2, action=np.arange(80) % 2, baseline=some)
     learner = ActionInclusiveIGL(match_rate=[0.8, 0.1])
-    assert learner._expected_rate(data).tolist() == [0.8, 0.1, 0.5, 0.5]
-    everywhere = data._replace(baseline=np.zeros(4, bool))
-    assert learner._expected_rate(everywhere).tolist() == [0.8, 0.1, 0.8, 0.1]
-    assert ActionInclusiveIGL()._expected_rate(everywhere).tolist() == [0.5] * 4
+    rate = learner._expectation(data).rate
+    assert rate[:2].tolist() == [0.8, 0.1]
+    assert set(rate[~some]) == {0.5}
+    everywhere = data._replace(baseline=np.zeros(80, bool))
+    assert learner._expectation(everywhere).rate.tolist() == [0.8, 0.1] * 40
+    assert set(ActionInclusiveIGL()._expectation(everywhere).rate) == {0.5}
 
 
 def test_decoded_probabilities_are_calibrated():
@@ -218,6 +222,21 @@ def test_feedback_that_tells_the_action_alone_is_not_trusted():
         assert fitted(session(seed, strength=0)).diagnose().verdict != "trust"
 
 
+@pytest.mark.parametrize(("one_right", "seeds"), [(True, 30), (False, 5)])
+def test_noise_that_context_and_feedback_share_is_not_trusted(one_right, seeds):
+    for seed in range(seeds):
+        told = session(seed, strength=0, leak=1.0)
+        assert fitted(told, one_right=one_right).diagnose().verdict != "trust"
+
+
+@pytest.mark.parametrize("one_right", [True, False])
+def test_one_tiny_propensity_does_not_turn_anything_upside_down(one_right):
+    told = session()
+    propensity = np.where(np.arange(600) == 0, 1e-9, 1 / 3)
+    learner = fitted(told, propensity=propensity, one_right=one_right)
+    assert session(1).accuracy(learner) > 0.9
+
+
 def rare(told, count):
     """Return the trials without action 2 but for the first few."""
     kept = np.append(np.flatnonzero(told.action != 2), np.flatnonzero(told.action == 2)[:count])
@@ -237,7 +256,11 @@ POOR = {
     "taken once": lambda told: rare(told, 1),
     "taken three times": lambda told: rare(told, 3),
     "12 trials": lambda told: told.rows(np.arange(12)),
+    "10 trials": lambda told: told.rows(np.arange(10)),
+    "9 trials": lambda told: told.rows(np.arange(9)),
     "3 trials": lambda told: told.rows(np.arange(3)),
+    "2 trials": lambda told: told.rows(np.arange(2)),
+    "1 trial": lambda told: told.rows(np.arange(1)),
     "one action only": lambda told: told.rows(np.flatnonzero(told.action == 0)),
     "constant context": constant,
     "no feedback": silent,
@@ -260,10 +283,21 @@ def test_poor_data_are_borne_and_not_trusted(poor, parameters):
     assert learner.diagnose().verdict != "trust"
 
 
-@pytest.mark.parametrize("one_right", [True, False])
-def test_an_action_never_taken_is_never_chosen(one_right):
+@pytest.mark.parametrize("parameters", [{}, {"one_right": False}, {"method": "paper"}])
+def test_below_ten_trials_nothing_is_learned(parameters):
+    told = session(trials=10)
+    assert fitted(told, **parameters).policy_.any()
+    learner = fitted(told.rows(np.arange(9)), n_actions=3, **parameters)
+    assert learner.policy_.tolist() == np.zeros((9, 3)).tolist()
+    assert learner.decode(told.feedback, told.action).tolist() == [0.5] * 10
+    assert learner.match_rate_.tolist() == [1 / 3] * 3
+    assert str(learner.diagnose()).startswith("do not use: 9 trials are too few")
+
+
+@pytest.mark.parametrize("parameters", [{}, {"one_right": False}, {"method": "paper"}])
+def test_an_action_never_taken_is_never_chosen(parameters):
     told = rare(session(), 0)
-    learner = fitted(told, n_actions=3, one_right=one_right)
+    learner = fitted(told, n_actions=3, **parameters)
     assert 2 not in learner.predict(session().context)
 
 
@@ -311,7 +345,19 @@ REFUSED = {
     r"match_rate must be one or 3 numbers .* got \[0.2, 0.3\]": ({"match_rate": [0.2, 0.3]}, {}),
     "propensity must be above 0 .* got 0 to 0": ({}, {"propensity": np.zeros(600)}),
     "context must have|context must be .* got": ({}, {"context": np.ones(600)}),
-    "feedback must be finite, got nan at 0, 0": ({}, {"feedback": np.full((600, 2), np.nan)}),
+    "match_rate must be one or 3 numbers .* got 'abc'": ({"match_rate": "abc"}, {}),
+    "match_rate must be one or 3 numbers .* got {}": ({"match_rate": {}}, {}),
+    "n_actions must be a whole number of 2 or more, got '3'": ({"n_actions": "3"}, {}),
+    "n_actions must be a whole number of 2 or more, got 3.0": ({"n_actions": 3.0}, {}),
+    "baseline must be a mask": ({"match_rate": 0.2}, {"baseline": np.arange(600)}),
+    "context must be numbers": ({}, {"context": np.full((600, 2), 1j)}),
+    "context must be numbers, got .*None": ({}, {"context": None}),
+    r"context must be finite numbers, got 1e\+200": ({}, {"context": np.full((600, 2), 1e200)}),
+    r"feedback must be finite numbers, got nan at \(0, 0\)": (
+        {},
+        {"feedback": np.full((600, 2), np.nan)},
+    ),
+    "there can be at most 1000 actions": ({}, {"action": np.full(600, 1e12)}),
     "action must be from 0 to 2, got -1": ({}, {"action": np.arange(600) % 4 - 1}),
     "action must be from 0 to 1, got 0 to 2": ({"n_actions": 2}, {}),
     "run must have one row for each of 600 trials, got 3": ({}, {"run": [0, 0, 1]}),
@@ -330,7 +376,16 @@ def test_bad_input_is_refused_in_words(message):
 def test_decoding_refuses_actions_that_there_are_not():
     told = session()
     learner = fitted(told)
-    with pytest.raises(InputError, match="action must be from 0 to 2"):
+    with pytest.raises(InputError, match="action must be from 0 to 2, got 1 to 3"):
         learner.decode(told.feedback, told.action + 1)
     with pytest.raises(InputError, match="action must have one row for each of 600 trials, got 5"):
         learner.decode(told.feedback, told.action[:5])
+
+
+def test_another_number_of_features_is_refused_by_the_name_of_the_array():
+    told = session()
+    learner = fitted(told)
+    with pytest.raises(InputError, match="context must have 8 features, got 3"):
+        learner.predict(told.context[:, :3])
+    with pytest.raises(InputError, match="feedback must have 8 features, got 3"):
+        learner.decode(told.feedback[:, :3], told.action)

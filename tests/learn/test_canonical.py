@@ -19,10 +19,9 @@ def covariances(data):
     cross = []
     for action in range(data.n_actions):
         mine = np.flatnonzero(data.action == action)
-        share = data.weight[mine] / data.weight[mine].sum()
         x, y = data.context[mine], feedback[mine]
-        x, y = x - share @ x, y - share @ y
-        cross.append(sum(s * np.outer(a, b) for s, a, b in zip(share, x, y, strict=True)))
+        x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+        cross.append(sum(np.outer(a, b) for a, b in zip(x, y, strict=True)) / len(mine))
     square = [each.T @ each / len(each) for each in (data.context, feedback)]
     return *square, np.array(cross)
 
@@ -51,7 +50,7 @@ def test_axes_have_the_variances_of_the_values():
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("cleaned", [True, False])
 def test_directions_of_each_action_solve_the_eigenproblem(ridge, place, cleaned):
-    data = interactions(seed=1, weight=np.random.default_rng(2).uniform(0.5, 1.5, 60))
+    data = interactions(seed=1)
     of_context, of_feedback, cross = covariances(data)
     found = CrossCovariance(data, True).directions(
         ridge, shared=False, cleaned=cleaned, place=place

@@ -7,7 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
-from bciigl.learn import SupervisedCeiling
+from bciigl.learn import InputError, SupervisedCeiling
 
 
 def test_it_passes_the_checks_of_scikit_learn():
@@ -62,6 +62,16 @@ def test_labels_may_be_words():
     assert np.mean(ceiling.predict(told.context) == words) > 0.97
 
 
+@pytest.mark.parametrize("label", [[0] * 10 + [1] * 40, [0] * 50 + [1] * 12, [0] * 9 + [1] * 41])
+def test_labels_in_order_are_borne(label):
+    # stretches of 10 or so are the folds: without one of them, a class is missing
+    context = np.random.default_rng(0).standard_normal((len(label), 3))
+    context[:, 0] += 10 * np.array(label)
+    ceiling = SupervisedCeiling().fit(context, label)
+    assert isinstance(ceiling.classifier_, LinearDiscriminantAnalysis)
+    assert ceiling.predict(context).tolist() == label
+
+
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="two classes or more, got 1 class: 2"):
+    with pytest.raises(InputError, match="2 classes or more, got 1 class: 2"):
         SupervisedCeiling().fit(np.ones((4, 1)), [2, 2, 2, 2])

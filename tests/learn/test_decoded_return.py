@@ -11,22 +11,20 @@ from bciigl.learn.decoded_return import (
     Solution,
     best_threshold,
     climb,
+    judge,
     maximise,
+    most_chosen,
     objective_terms,
-    select,
     sharp_terms,
     sharpen,
     smooth_loss,
     starts,
 )
-from bciigl.learn.interactions import Interactions, Scaling, check_interactions, importance
+from bciigl.learn.interactions import Scalings, check_interactions, importance
 
 
-def scaled(data: Interactions) -> Interactions:
-    context, feedback = (
-        Scaling.of(each, data.run).apply(each) for each in (data.context, data.feedback)
-    )
-    return data._replace(context=context, feedback=feedback)
+def scaled(data):
+    return Scalings.of(data).apply(data)
 
 
 def objective(taken, decoded, weight, n_actions):
@@ -50,7 +48,7 @@ def test_objective_has_the_exact_values_of_example_3():
 def test_objective_undoes_the_propensities():
     # Action 0 is taken 3 times in 4; only its feedback decodes to 1. V = 1, V_bad = 1/2.
     action = np.array([0, 0, 0, 1])
-    weight = importance(np.array([0.75, 0.75, 0.75, 0.25]), 4, 2)
+    weight = importance(np.array([0.75, 0.75, 0.75, 0.25]), 2)
     assert objective(action == 0, 1.0 - action, weight, 2) == pytest.approx(0.5)
 
 
@@ -124,12 +122,55 @@ def test_restarts_are_judged_with_their_like_on_trials_they_have_not_seen():
     )
     halves = np.arange(4), np.arange(4, 8)
     # always 0: +1 in two of the first four, -1 in three of the last four; always 1 the opposite
-    held_out, best = select(data, [[zero, one], [one, zero]], halves)
+    held_out = judge(data, [[zero, one], [one, zero]], halves)
     of_zero, of_one = (-0.75 + 0.5) / 2, (0.75 - 0.5) / 2
     assert held_out.tolist() == [of_zero, of_one, of_one, of_zero]
-    assert best is one
     # with one like it only, a restart is judged on the half that each of the two has not seen
-    assert select(data, [[zero], [one]], halves)[0].tolist() == [(-0.75 - 0.5) / 2] * 2
+    assert judge(data, [[zero], [one]], halves).tolist() == [(-0.75 - 0.5) / 2] * 2
+
+
+def test_how_often_the_most_frequent_choice_is_made():
+    # 3 is chosen where the context is positive, 0 elsewhere
+    policy = np.zeros((1, 4)), np.array([0.0, -1.0, -1.0, 0.0])
+    policy[0][0, 3] = 1.0
+    solution = Solution(*policy, np.ones(1), 0.0)
+    for context, share in (([-1, 1, 1, 1], 0.75), ([-1, -1, -1, 1], 0.75), ([1, 1, 1, 1], 1.0)):
+        data = interactions(4, 4, context=np.array(context, float)[:, None])
+        assert most_chosen(solution, data) == share
+
+
+def told_by(option, feedback):
+    """Return trials whose contexts tell the option, and whose feedback has three clear features."""
+    data = interactions(300)
+    noise = data._replace(context=data.context[:, :3], feedback=data.feedback[:, :3])
+    return scaled(
+        noise._replace(
+            context=np.eye(3)[option] + 0.1 * noise.context,
+            feedback=feedback(data.action) + 0.1 * noise.feedback,
+        )
+    )
+
+
+def test_constant_policies_are_the_best_where_feedback_tells_the_action():
+    option = np.random.default_rng(5).integers(3, size=300)
+    data = told_by(option, lambda action: np.eye(3)[action])
+    found = maximise(data, np.random.default_rng(0))
+    restarts = 2 * len(starts(data, np.random.default_rng(0)))
+    assert found.held_out.shape == found.constant.shape == (restarts,)
+    assert found.constant[found.held_out.argmax()]
+    assert most_chosen(found.solution, data) > 0.9
+    # a third of the trials has 3 - 1, half of the trials vary by three standard errors of 0.12
+    assert found.held_out.max() == pytest.approx(2 / 3, abs=0.35)
+
+
+def test_constant_policies_are_worse_where_feedback_tells_the_reward():
+    option = np.random.default_rng(5).integers(3, size=300)
+    data = told_by(option, lambda action: np.outer(action == option, np.ones(3)))
+    found = maximise(data, np.random.default_rng(0))
+    best = found.held_out.argmax()
+    assert not found.constant[best]
+    assert found.held_out[found.constant].max(initial=0) < 0.5 * found.held_out[best]
+    assert np.mean(found.solution.choose(data.context) == option) > 0.97
 
 
 def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():

@@ -15,10 +15,13 @@ from bciigl.learn.diagnose import (
     _difference,
     _t_over_runs,
     _verdict,
+    diagnosed,
     leaked,
     match_rate,
+    too_few_trials,
 )
-from bciigl.learn.evidence import Evidence
+from bciigl.learn.evidence import Evidence, information, orientation, placebo
+from bciigl.learn.mixture import Model
 from bciigl.learn.search import USUAL, Found, Task
 
 
@@ -32,20 +35,48 @@ def ratios(rate, trials, seed, distance=2.0):
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.9])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_match_rate_is_the_most_likely_on_a_grid(rate, weighted):
-    ratio = ratios(rate, 200, seed=1)
-    weight = np.random.default_rng(2).uniform(0.5, 1.5, 200) if weighted else np.ones(200)
+@pytest.mark.parametrize("trials", [3, 200])
+def test_match_rate_is_the_most_likely_on_a_grid(rate, weighted, trials):
+    ratio = ratios(rate, trials, seed=1)
+    weight = np.random.default_rng(2).uniform(0.5, 1.5, trials) if weighted else np.ones(trials)
     grid = np.linspace(0.0005, 0.9995, 1000)
-    likelihood = [weight @ np.log(each * np.exp(ratio) + 1 - each) for each in grid]
+    likelihood = [
+        # a match and a mismatch more than there were
+        weight @ np.log(each * np.exp(ratio) + 1 - each) + np.log(each) + np.log(1 - each)
+        for each in grid
+    ]
     # the grid is 0.001 wide, and so is about what 200 steps leave
     assert match_rate(ratio, weight)[0] == pytest.approx(grid[np.argmax(likelihood)], abs=2e-3)
 
 
-def test_standard_error_is_that_of_a_share_where_rewards_are_certain():
+def test_match_rate_and_standard_error_by_hand_where_rewards_are_certain():
     ratio = np.where(np.arange(100) < 30, 50.0, -50.0)
     rate, error = match_rate(ratio, np.ones(100))
-    assert rate == pytest.approx(0.3)
-    assert error == pytest.approx(np.sqrt(0.3 * 0.7 / 100))
+    assert rate == pytest.approx(31 / 102)
+    # log(rate) of 30 trials and log(1 - rate) of 70, twice differentiated
+    assert error == pytest.approx((30 / rate**2 + 70 / (1 - rate) ** 2) ** -0.5)
+    assert error == pytest.approx(np.sqrt(0.3 * 0.7 / 100), rel=0.02)
+
+
+def test_standard_error_of_weighted_trials_is_the_sandwich():
+    ratio, weight = ratios(0.3, 200, seed=1), np.random.default_rng(2).uniform(0.1, 3, 200)
+    rate, error = match_rate(ratio, weight)
+    slope = (np.exp(ratio) - 1) / (rate * np.exp(ratio) + 1 - rate)
+    assert error == pytest.approx(np.sqrt(weight**2 @ slope**2) / (weight @ slope**2))
+    # twice the weight is not twice the trials
+    assert match_rate(ratio, 2 * weight)[1] == pytest.approx(error, rel=0.05)
+
+
+def test_a_match_rate_is_never_surer_than_its_trials():
+    # feedback that tells nothing: anything from 0 to 1
+    assert match_rate(np.zeros(50), np.ones(50)) == (0.5, 0.5)
+    assert match_rate(np.full(50, 1e-3), np.ones(50))[1] == 0.5
+    # none of five: the rule of three allows for 45 %
+    rate, error = match_rate(np.full(5, -50.0), np.ones(5))
+    assert rate == pytest.approx(1 / 7)
+    assert rate + 1.96 * error > 0.45
+    rate, error = match_rate(np.full(5, 50.0), np.ones(5))
+    assert rate - 1.96 * error < 0.55
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():
@@ -75,7 +106,8 @@ def task_and_found(leak, seed=0, trials=600, one_right=True):
         belief = belief * np.eye(3)[data.action]
     nothing = Evidence(np.full((trials, 3), 1 / 3), np.zeros(trials))
     unknown = np.zeros(trials, bool)
-    task = Task(data, np.arange(trials) * 5 // trials, np.full(trials, 1 / 3), unknown, one_right)
+    fold, rate = np.arange(trials) * 5 // trials, np.full(trials, 1 / 3)
+    task = Task(data, fold, rate, np.ones(trials), unknown, one_right)
     return task, Found(None, belief, USUAL[0], nothing)
 
 
@@ -87,9 +119,10 @@ def test_a_planted_leak_is_found(one_right):
     assert t == pytest.approx(correlation * np.sqrt(600))
 
 
-def test_without_a_leak_none_is_found():
+@pytest.mark.parametrize("one_right", [True, False])
+def test_without_a_leak_none_is_found(one_right):
     # the reward itself, which moves both views, is none
-    found = [leaked(*task_and_found(0.0, seed=seed))[1] for seed in range(10)]
+    found = [leaked(*task_and_found(0.0, seed, one_right=one_right))[1] for seed in range(10)]
     # t of two halves that sought for each other; 3 in none of ten is what chance does
     assert max(found) < 3
 
@@ -148,11 +181,25 @@ def action_with(trials=200, wrong_flip=0.0):
     [
         ({}, {}, "trust", "0.50 nats a trial"),
         ({"information_t": 0.9}, {}, "do not use", "nothing of the feedback"),
+        ({"information_t": 1.0}, {}, "doubtful", "hardly anything"),
         ({"information_t": 2.9}, {}, "doubtful", "hardly anything"),
-        ({"stability": 0.7}, {}, "doubtful", "in 70 % of its trials only."),
-        ({"stability": 0.7, "leak": 0.9, "leak_t": 9.0}, {}, "doubtful", "leak into the feedback"),
-        ({}, {"wrong_flip": 0.3}, "doubtful", "action 1 may be confused (probability 0.30)"),
-        ({}, {"trials": 3}, "doubtful", "action 1 was taken in 3 trials only"),
+        ({"stability": 0.74}, {}, "doubtful", "in 74 % of its trials only."),
+        ({"information_t": 3.0, "stability": 0.75}, {}, "trust", "in 75 % of its trials."),
+        ({"chosen": 0.4, "leak": 0.9, "leak_t": 9.0}, {}, "doubtful", "(r = 0.90) more than the"),
+        ({"chosen": 0.4, "leak": 0.9, "leak_t": 2.9}, {}, "trust", ""),
+        ({"chosen": 0.4, "leak": 0.81, "leak_t": 9.0}, {}, "doubtful", "leak into the feedback"),
+        ({"chosen": 0.4, "leak": 0.79, "leak_t": 9.0}, {}, "trust", ""),
+        (
+            {"chosen": 0.4, "leak": 0.9, "leak_t": 9.0, "stability": 0.7},
+            {},
+            "doubtful",
+            "leak into",
+        ),
+        ({"chosen": -0.1, "leak": 0.1, "leak_t": 9.0}, {}, "doubtful", "leak into the feedback"),
+        ({}, {"wrong_flip": 0.21}, "doubtful", "action 1 may be confused (probability 0.21)"),
+        ({}, {"wrong_flip": 0.2}, "trust", ""),
+        ({}, {"trials": 19}, "doubtful", "action 1 was taken in 19 trials only"),
+        ({}, {"trials": 20}, "trust", ""),
     ],
 )
 def test_every_doubt_has_its_words_and_a_remedy(numbers, of_action, verdict, words):
@@ -164,8 +211,73 @@ def test_every_doubt_has_its_words_and_a_remedy(numbers, of_action, verdict, wor
     assert bool(found.remedy) == (verdict != "trust")
 
 
-def test_a_match_rate_of_one_half_is_never_trusted():
-    task = task_and_found(0.0, trials=60)[0]._replace(rate=np.full(60, 0.5))
-    found = _verdict(task, {**GOOD, "actions": (action_with(),)})
-    assert found[0] == "do not use"
-    assert "catch trials" in found[2]
+@pytest.mark.parametrize("rate", [0.5, 0.491, 0.509])
+def test_a_match_rate_of_one_half_is_never_trusted(rate):
+    task = task_and_found(0.0, trials=60)[0]._replace(rate=np.full(60, rate))
+    found = Verdict(*_verdict(task, {**GOOD, "actions": (action_with(),)}))
+    assert found.verdict == "doubtful"
+    assert "catch trials" in found.remedy
+    nothing = Verdict(*_verdict(task, {**GOOD, "information_t": 0.9, "actions": (action_with(),)}))
+    assert nothing.verdict == "do not use"
+    assert "nothing of the feedback" in nothing.reason
+
+
+def test_one_known_rate_far_from_one_half_is_enough_to_tell():
+    rate = np.where(np.arange(60) == 0, 0.52, 0.5)
+    task = task_and_found(0.0, trials=60)[0]._replace(rate=rate)
+    assert _verdict(task, {**GOOD, "actions": (action_with(),)})[0] == "trust"
+
+
+def test_few_trials_are_not_to_be_used():
+    found = too_few_trials(interactions(9))
+    assert found.verdict == "do not use"
+    assert "9 trials are too few" in found.reason
+    assert found.remedy
+
+
+def test_numbers_of_a_diagnosis_by_hand():
+    task, found = task_and_found(0.0, trials=60)
+    data, rng = task.data, np.random.default_rng(3)
+    held_out = Evidence(rng.dirichlet(np.ones(3), size=60), 5 * rng.standard_normal(60))
+    weights = rng.standard_normal((4, 3))
+    model = Model(weights, np.zeros(3), np.zeros((5, 3)), np.zeros(3), np.ones(3) / 3, True)
+    task = task._replace(weight=rng.uniform(0.5, 1.5, 60))
+    numbers = diagnosed(task, found._replace(model=model, held_out=held_out))
+    assert numbers.information == pytest.approx(information(held_out, data).mean())
+    assert numbers.placebo == pytest.approx(placebo(held_out, data).mean())
+    choice = held_out.context.argmax(axis=1)
+    assert numbers.stability == np.mean(choice == (data.context @ weights).argmax(axis=1))
+    reward, same = 1 / (1 + np.exp(-held_out.feedback)), choice == data.action
+    assert numbers.chosen == pytest.approx(reward[same].mean() - reward[~same].mean())
+    upright = np.mean(task.weight * orientation(held_out, task.rate))
+    assert numbers.upright == pytest.approx(upright)
+    assert (numbers.leak, numbers.leak_t) == leaked(task, found)
+    for action, each in enumerate(numbers.actions):
+        mine = data.action == action
+        rate, error = match_rate(held_out.feedback[mine], task.weight[mine])
+        assert (each.action, each.trials, each.match_rate) == (action, mine.sum(), rate)
+        interval = np.clip([rate - 1.96 * error, rate + 1.96 * error], 0, 1)
+        assert each.interval == pytest.approx(tuple(interval))
+        assert each.wrong_flip == pytest.approx(norm.cdf((rate - 0.5) / error))
+
+
+@pytest.mark.parametrize(("expected", "flipped"), [(1 / 3, False), (0.8, True)])
+def test_a_rate_on_the_wrong_side_of_one_half_is_a_flip(expected, flipped):
+    task, found = task_and_found(0.0, trials=300)
+    task = task._replace(rate=np.full(300, expected))
+    # one trial in five is surely a match
+    evidence = found.held_out._replace(feedback=np.where(np.arange(300) % 5 == 0, 9.0, -9.0))
+    model = Model(np.zeros((4, 3)), *np.zeros((3, 1, 3)), np.ones(3) / 3, True)
+    numbers = diagnosed(task, found._replace(model=model, held_out=evidence))
+    for each in numbers.actions:
+        assert each.match_rate == pytest.approx(0.2, abs=0.15)
+        assert each.margin == 0.5 - each.match_rate
+        assert (each.wrong_flip > 0.99) if flipped else (each.wrong_flip < 0.01)
+
+
+def test_an_action_never_taken_has_an_empty_line():
+    task, found = task_and_found(0.0, trials=60)
+    task = task._replace(data=task.data._replace(action=np.arange(60) % 2))
+    model = Model(np.zeros((4, 3)), *np.zeros((3, 1, 3)), np.ones(3) / 3, True)
+    never = diagnosed(task, found._replace(model=model)).actions[2]
+    assert never == ActionDiagnosis(2, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)

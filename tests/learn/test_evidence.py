@@ -90,6 +90,12 @@ def test_net_information_lacks_what_noise_that_lasts_tells():
     assert net_information(lasting, data) == pytest.approx(told - still)
 
 
+def test_a_placebo_that_misleads_is_not_to_ones_credit():
+    data, _, evidence = judged(200)
+    assert placebo(evidence, data).sum() < 0
+    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+
+
 def test_orientation_is_the_log_likelihood_ratio_of_the_mirror_image():
     _, value, evidence = judged()
     rate = np.random.default_rng(1).uniform(0.05, 0.95, 40)
@@ -111,3 +117,6 @@ def test_a_view_that_is_sure_and_wrong_is_not_infinitely_wrong():
     evidence = Evidence(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([-800.0, 800.0]))
     assert np.isfinite(information(evidence, data)).all()
     assert np.isfinite(evidence.reward(data.action)).all()
+    # a context is never surer than 999 : 1
+    even = Evidence(np.array([[1.0, 0.0], [0.0, 1.0]]), np.log([1 / 999, 999]))
+    np.testing.assert_allclose(even.reward(data.action), 0.5)

@@ -1,11 +1,16 @@
 """Full conditional independence: learned where it holds, defeated and owned up to where not."""
 
+import warnings
+
 import numpy as np
 import pytest
-from interactions import Session, example_3, session
+from interactions import Session, example_3, interactions, session
 from sklearn.base import clone
 
 from bciigl.learn import FullConditionalIGL
+from bciigl.learn.decoded_return import Search
+from bciigl.learn.full_conditional import _diagnosed
+from bciigl.learn.interactions import FEWEST_TRIALS
 
 
 def exclusive(trials, distance, seed) -> tuple[Session, Session]:
@@ -64,8 +69,68 @@ def test_action_inclusive_feedback_is_not_trusted():
     told = session()
     found = FullConditionalIGL().fit(*told.seen, run=told.run).diagnose()
     assert found.verdict == "do not use"
-    # codes of the actions are 3 SD long in each of 8 features
-    assert found.action_from_feedback > 0.9
+    # codes of the actions are 3 SD long in each of 8 features: a decoder of one action is exact,
+    # and a constant policy gets about 2/3 by it
+    assert found.constant_objective == pytest.approx(2 / 3, abs=0.1)
+    assert found.held_out_objective >= found.constant_objective
+
+
+@pytest.mark.parametrize("seed", range(20, 30))
+def test_an_objective_that_chance_can_reach_is_not_trusted(seed):
+    told = session(seed, trials=12)
+    learner = FullConditionalIGL(n_actions=3).fit(*told.seen, run=told.run)
+    assert learner.diagnose().verdict != "trust"
+
+
+@pytest.mark.parametrize(
+    ("held_out", "constant", "verdict", "words"),
+    [
+        ([0.6, 0.2, 0.5], [0, 1, 0], "trust", "is 0.60, and no constant policy has more than 0.20"),
+        ([0.6, 0.5, 0.4], [0, 0, 0], "trust", "no constant policy has more than 0.00"),
+        ([0.5, 0.4, -0.4], [0, 1, 1], "trust", "no constant policy has more than 0.40"),
+        ([0.5, 0.41, 0.2], [0, 1, 1], "do not use", "a constant policy has an objective of 0.41"),
+        ([0.5, 0.2, 0.6], [0, 0, 1], "do not use", "an objective of 0.60, the best one 0.60"),
+        ([0.31, 0.1, 0.2], [0, 1, 0], "trust", "is 0.31"),
+        ([0.29, 0.1, 0.2], [0, 0, 1], "doubtful", "the objective is 0.29 only"),
+    ],
+)
+def test_the_verdict_follows_from_the_best_constant_policy(held_out, constant, verdict, words):
+    few = np.zeros((10**6, 1))
+    many = interactions(10**6, context=few, feedback=few)  # chance then has no share in it
+    found = _diagnosed(Search(None, 0.7, np.array(held_out), np.array(constant, bool)), many)
+    assert found.verdict == verdict
+    assert words in found.reason
+    assert bool(found.remedy) == (verdict != "trust")
+    assert (found.objective, found.held_out_objective) == (0.7, max(held_out))
+
+
+def poor(told):
+    """Return few trials, and trials of an action that was hardly ever taken."""
+    once = np.append(np.flatnonzero(told.action != 2), np.flatnonzero(told.action == 2)[0])
+    few = (np.arange(count) for count in (1, 2, 3, 5, 9, 10, 12, 20))
+    return [told.rows(index) for index in (*few, np.sort(once), np.flatnonzero(told.action == 0))]
+
+
+@pytest.mark.parametrize("told", poor(session()), ids=lambda told: f"{len(told.action)} trials")
+def test_poor_data_are_borne_and_not_trusted(told):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner = FullConditionalIGL(n_actions=3).fit(*told.seen)
+        assert set(learner.predict(told.context)) <= {0, 1, 2}
+        assert set(learner.decode(told.feedback)) <= {0.0, 1.0}
+    assert np.isfinite(learner.policy_).all()
+    assert learner.diagnose().verdict != "trust"
+
+
+def test_below_ten_trials_nothing_is_learned():
+    told = session(trials=FEWEST_TRIALS)
+    assert FullConditionalIGL().fit(*told.seen).policy_.any()
+    fewer = told.rows(np.arange(FEWEST_TRIALS - 1))
+    learner = FullConditionalIGL(n_actions=3).fit(*fewer.seen)
+    assert learner.policy_.tolist() == np.zeros((9, 3)).tolist()
+    assert learner.decoder_.tolist() == [0] * 9
+    assert learner.objective_ == 0
+    assert str(learner.diagnose()).startswith("do not use: 9 trials are too few")
 
 
 def test_noise_is_not_trusted():

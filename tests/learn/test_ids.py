@@ -1,5 +1,7 @@
 """Learners by their ids."""
 
+from typing import get_args
+
 import pytest
 
 from bciigl.learn import (
@@ -11,6 +13,7 @@ from bciigl.learn import (
     SupervisedCeiling,
     make_learner,
 )
+from bciigl.protocol.model import LearnerId
 
 KINDS = {
     "ai_igl": ActionInclusiveIGL,
@@ -25,6 +28,10 @@ def test_every_id_makes_its_learner():
     assert tuple(KINDS) == LEARNER_IDS
     for learner_id, kind in KINDS.items():
         assert type(make_learner(learner_id)) is kind
+
+
+def test_protocols_know_the_same_ids():
+    assert get_args(LearnerId) == LEARNER_IDS
 
 
 def test_the_papers_procedure_is_a_method_of_action_inclusive_igl():

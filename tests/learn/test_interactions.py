@@ -6,9 +6,13 @@ import pytest
 from bciigl.base.errors import BciiglError
 from bciigl.learn.interactions import (
     FEWEST_TRIALS_TO_CENTRE,
+    LARGEST_VALUE,
+    LARGEST_WEIGHT,
+    MOST_ACTIONS,
     InputError,
     Scaling,
     check_interactions,
+    check_propensity,
     folds,
     importance,
     run_codes,
@@ -64,8 +68,17 @@ def test_rows_takes_the_same_trials_of_all_arrays():
         ({"context": np.ones((4, 0))}, ["context", "(4, 0)"]),
         ({"context": [["a", "b"]] * 4}, ["context", "numbers", "'a'"]),
         ({"context": [[1], [1, 2]]}, ["context", "numbers"]),
-        ({"context": [[1, 2], [1, np.nan], [1, 2], [1, 2]]}, ["context", "finite", "nan", "1, 1"]),
-        ({"feedback": np.full((4, 3), np.inf)}, ["feedback", "finite", "inf", "0, 0"]),
+        ({"context": None}, ["context", "numbers", "None"]),
+        ({"context": CONTEXT + 1j}, ["context", "numbers"]),
+        ({"context": CONTEXT.astype(object)}, ["context", "numbers"]),
+        ({"context": [["1", "2"]] * 4}, ["context", "numbers", "'1'"]),
+        ({"context": LARGEST_VALUE * CONTEXT}, ["context", "finite numbers", "1e+100", "(0, 0)"]),
+        ({"feedback": -1e200 * FEEDBACK}, ["feedback", "finite numbers", "-1e+200", "(0, 0)"]),
+        (
+            {"context": [[1, 2], [1, np.nan], [1, 2], [1, 2]]},
+            ["context", "finite", "nan", "(1, 1)"],
+        ),
+        ({"feedback": np.full((4, 3), np.inf)}, ["feedback", "finite", "inf", "(0, 0)"]),
         ({"feedback": np.ones((3, 3))}, ["feedback", "4 trials", "3"]),
         ({"feedback": np.ones(4)}, ["feedback", "(4,)"]),
         ({"action": [0, 1, 2]}, ["action", "4 trials", "3"]),
@@ -73,13 +86,25 @@ def test_rows_takes_the_same_trials_of_all_arrays():
         ({"action": [0, 1, 2, -1]}, ["action", "0 to 2", "-1 to 2"]),
         ({"action": [0, 1, 2, 1.5]}, ["action", "whole", "1.5"]),
         ({"action": list("abcd")}, ["action", "numbers", "'a'"]),
+        ({"action": [0, 1, 2, np.nan]}, ["action", "finite", "nan", "(3,)"]),
+        ({"action": [0, 1, 2, 1e12]}, ["there can be at most 1000 actions", "1000000000001"]),
+        ({"action": [0, 1, 2, 1e18]}, ["action must be whole numbers, got 1e+18"]),
+        ({"action": [0, 1, 2, MOST_ACTIONS]}, ["there can be at most 1000 actions", "1001"]),
+        ({"n_actions": 1001}, ["there can be at most 1000 actions", "1001"]),
         ({"n_actions": 2}, ["action", "0 to 1", "0 to 2"]),
+        ({"n_actions": 1}, ["n_actions", "whole number of 2 or more", "got 1"]),
+        ({"n_actions": 0}, ["n_actions", "whole number of 2 or more", "got 0"]),
+        ({"n_actions": 3.0}, ["n_actions", "whole number of 2 or more", "got 3.0"]),
+        ({"n_actions": 2.5}, ["n_actions", "whole number of 2 or more", "got 2.5"]),
+        ({"n_actions": "3"}, ["n_actions", "whole number of 2 or more", "got '3'"]),
         ({"propensity": [0, 1, 1, 1]}, ["propensity", "above 0", "0 to 1"]),
         ({"propensity": [0.5, 1, 1, 1.5]}, ["propensity", "at most 1", "0.5 to 1.5"]),
         ({"propensity": [0.5]}, ["propensity", "4 trials", "1"]),
         ({"run": [1, 2]}, ["run", "4 trials", "2"]),
         ({"run": list("aabb")}, ["run", "numbers", "'a'"]),
         ({"baseline": [True]}, ["baseline", "4 trials", "1"]),
+        ({"baseline": [0, 2, 3, 1]}, ["baseline", "a mask"]),
+        ({"baseline": [0, 0.5, 1, 1]}, ["baseline", "a mask"]),
     ],
 )
 def test_refusal_names_the_array_and_what_was_got(changed, words):
@@ -95,8 +120,23 @@ def test_a_refusal_is_an_error_of_the_user_and_of_a_value():
 
 def test_importance_is_the_inverse_propensity_with_a_mean_of_one():
     # 1 / (2 * 0.25) = 2 and 1 / (2 * 0.75) = 2 / 3: their ratio stays, their mean becomes 1
-    np.testing.assert_allclose(importance(np.array([0.25, 0.75]), 2, 2), [1.5, 0.5])
-    assert importance(None, 2, 2).tolist() == [1, 1]
+    np.testing.assert_allclose(importance(np.array([0.25, 0.75]), 2), [1.5, 0.5])
+    assert check_propensity(None, 2, 4).tolist() == [0.25, 0.25]
+    assert importance(np.array([0.5, 0.5]), 2).tolist() == [1, 1]
+
+
+def test_one_trials_importance_is_limited():
+    # the others have 1 / (2 * 0.5) = 1 each; a limit after dividing by the mean would leave them 0
+    weight = importance(np.array([1e-9] + [0.5] * 9), 2)
+    expected = np.array([LARGEST_WEIGHT] + [1.0] * 9)
+    np.testing.assert_allclose(weight, expected / expected.mean())
+
+
+def test_the_largest_numbers_of_actions_and_values_will_do():
+    largest = 0.99 * LARGEST_VALUE
+    data = check_interactions(largest * CONTEXT, [0, 1, 2, MOST_ACTIONS - 1], FEEDBACK)
+    assert data.n_actions == MOST_ACTIONS
+    assert check_interactions(CONTEXT, ACTION, FEEDBACK, n_actions=np.int64(4)).n_actions == 4
 
 
 def test_runs_become_numbers_from_0_in_ascending_order():
@@ -134,8 +174,9 @@ def test_scaling_without_runs_centres_by_the_training_mean():
 
 
 def test_a_constant_that_binary_cannot_hold_is_still_constant():
-    values = np.full((30, 1), 0.1)
-    assert Scaling.of(values, np.zeros(30, int)).scale.tolist() == [np.inf]
+    # means of runs of different lengths differ by rounding
+    run = np.repeat([0, 1, 2], [13, 30, 57])
+    assert Scaling.of(np.full((100, 1), 0.1), run).scale.tolist() == [np.inf]
 
 
 def test_a_short_run_is_centred_by_the_mean_of_all():
@@ -144,6 +185,20 @@ def test_a_short_run_is_centred_by_the_mean_of_all():
     assert run_means(values, run, np.array([5.0]))[[0, -1]].tolist() == [[3], [5]]
 
 
-def test_scaling_refuses_another_number_of_features():
-    with pytest.raises(InputError, match="2 features, got 3"):
-        Scaling(np.zeros(2), np.ones(2)).apply(np.ones((4, 3)))
+def test_scaling_what_was_not_checked_yet():
+    scaling = Scaling(np.array([1.0]), np.array([2.0]))
+    assert scaling.check_and_apply([[3], [5]], "context").tolist() == [[1], [2]]
+    # means of a run of ten 3, and of a run of ten 7
+    values, run = [[3]] * 10 + [[7]] * 10, [5] * 10 + [2] * 10
+    assert scaling.check_and_apply(values, "context", run).tolist() == [[0]] * 20
+
+
+@pytest.mark.parametrize("name", ["context", "feedback"])
+def test_scaling_names_the_array_that_it_refuses(name):
+    scaling = Scaling(np.zeros(2), np.ones(2))
+    with pytest.raises(InputError, match=f"{name} must have 2 features, got 3"):
+        scaling.check_and_apply(np.ones((4, 3)), name)
+    with pytest.raises(InputError, match=f"{name} must be of shape"):
+        scaling.check_and_apply(np.ones(4), name)
+    with pytest.raises(InputError, match="run must have one row for each of 4 trials, got 3"):
+        scaling.check_and_apply(np.ones((4, 2)), name, np.zeros(3))

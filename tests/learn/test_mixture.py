@@ -111,7 +111,7 @@ def test_shares_are_smoothed_by_one_trial_of_each_kind():
 def step(data, reward, one_right, known=UNKNOWN, shared=True):
     """Return what one step makes of rewards."""
     views = TwoViews(data, FOLD, known, one_right)
-    return views.fit(reward, ridge=RIDGE, shared=shared, iterations=1)
+    return views.fit(completed(data, reward, one_right), ridge=RIDGE, shared=shared, steps=1)
 
 
 def completed(data, reward, one_right):
@@ -119,6 +119,14 @@ def completed(data, reward, one_right):
     acted = np.eye(3)[data.action]
     other = (1 - acted) * (1 - reward[:, None]) / 2 if one_right else 0
     return acted * reward[:, None] + other
+
+
+@pytest.mark.parametrize("one_right", [True, False])
+def test_a_first_guess_as_a_belief(one_right):
+    data, reward = trials(), np.random.default_rng(2).random(TRIALS)
+    belief = TwoViews(data, FOLD, UNKNOWN, one_right).completed(reward)
+    np.testing.assert_allclose(belief, completed(data, reward, one_right))
+    np.testing.assert_allclose(belief.sum(axis=1), 1 if one_right else reward)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -162,8 +170,10 @@ def test_what_is_believed_of_a_fold_never_judges_it(one_right):
 def test_a_known_rate_takes_the_place_of_the_learned_one(one_right):
     data, reward = trials(), np.random.default_rng(4).random(TRIALS)
     known = np.where(np.arange(TRIALS) % 3 == 0, 0.9, np.nan)
-    free, _ = step(data, reward, one_right)
+    free, of_views = step(data, reward, one_right)
     held, evidence = step(data, reward, one_right, known)
+    # what the views say by themselves is another matter
+    np.testing.assert_array_equal(evidence.feedback, of_views.feedback)
     unknown = np.isnan(known)
     np.testing.assert_allclose(held[unknown], free[unknown])
     rows = np.arange(TRIALS)
@@ -202,8 +212,21 @@ def test_rewards_are_found_from_a_poor_guess():
     data = data._replace(context=context, feedback=feedback)
     guess = np.where(rng.random(TRIALS) < 0.8, right, ~right).astype(float)
     views = TwoViews(data, FOLD, UNKNOWN, True)
-    belief, _ = views.fit(guess, ridge=RIDGE, shared=True)
+    belief, _ = views.fit(views.completed(guess), ridge=RIDGE, shared=True, steps=20)
     assert np.mean(belief.argmax(axis=1) == option) > 0.95
+
+
+def test_many_steps_are_one_after_another_until_nothing_changes():
+    data, reward = trials(), np.random.default_rng(2).random(TRIALS)
+    views = TwoViews(data, FOLD, UNKNOWN, True)
+    settings = {"ridge": RIDGE, "shared": True}
+    beliefs = [views.completed(reward)]
+    while len(beliefs) < 4:
+        beliefs.append(views.fit(beliefs[-1], steps=1, **settings)[0])
+    np.testing.assert_array_equal(views.fit(beliefs[0], steps=3, **settings)[0], beliefs[-1])
+    # many more than are taken until the largest change is small
+    last, _ = views.fit(beliefs[0], steps=10**6, **settings)
+    assert np.abs(views.fit(last, steps=1, **settings)[0] - last).max() < 1e-3
 
 
 def test_softmax_of_huge_scores_is_finite():

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from interactions import interactions
 
-from bciigl.learn.symmetry import break_symmetry
+from bciigl.learn.symmetry import break_symmetry, expectation
 
 
 def clusters(rate, trials=400, distance=6.0, seed=0):
@@ -80,3 +81,28 @@ def test_scale_and_origin_of_scores_do_not_matter():
         break_symmetry(1e6 * score - 1e3, rate).reward,
         atol=1e-9,
     )
+
+
+def test_only_trials_of_known_match_rate_tell_match_from_mismatch():
+    uniform = np.arange(120) < 60
+    data = interactions(120, 3, action=np.arange(120) % 3, uniform=uniform)
+    rate, weight = expectation(data, np.array([0.3, 0.3, 0.4]), np.full(3, np.nan))
+    assert rate[:3].tolist() == [0.3, 0.3, 0.4]
+    assert set(rate[60:]) == {0.5}
+    assert set(weight) == {1.0}
+
+
+def test_all_trials_count_by_importance_where_few_are_known():
+    importance = np.random.default_rng(0).uniform(0.5, 1.5, 120)
+    few = np.arange(120) < 57  # 19 of each action: one too few
+    data = interactions(120, 3, action=np.arange(120) % 3, uniform=few, weight=importance)
+    rate, weight = expectation(data, np.full(3, 1 / 3), np.full(3, np.nan))
+    assert set(rate) == {1 / 3}
+    np.testing.assert_array_equal(weight, importance)
+
+
+def test_baseline_trials_have_a_rate_of_their_own():
+    baseline = np.arange(60) % 2 == 0
+    data = interactions(60, 2, action=np.arange(60) // 2 % 2, baseline=baseline)
+    rate, _ = expectation(data, np.full(2, 0.5), np.array([0.8, 0.9]))
+    assert rate[:4].tolist() == [0.8, 0.5, 0.9, 0.5]

@@ -63,6 +63,39 @@ def test_frames_cover_the_run_without_rounding_errors():
     assert s.frames_per_run(protocol(), 46) == (12 + 46 * 27) / 1.5
 
 
+def test_trials_follow_each_other_after_the_rest():
+    assert [s.trial_start(protocol(), trial) for trial in (0, 1, 45)] == [12, 39, 1227]
+    two = protocol(task={"events": ["imagination", "judgment"]}, timing={"burn_in": 5.0})
+    assert s.trial_start(two, 2) == 41
+    assert s.trial_start(protocol(recording="separate"), 2) == 30
+    # The beginning of a trial that does not follow is the end of the run.
+    assert s.frames_per_run(protocol(), 46) == s.trial_start(protocol(), 46) / 1.5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tr", "frames"),
+    [
+        (0.0, 1.5, 0),
+        (1.49, 1.5, 0),
+        (1.5, 1.5, 1),
+        (2.99, 1.5, 1),
+        (3.0, 1.5, 2),
+        (5.6, 0.1, 56),  # 55.99999999999999 in floating point
+        (0.1 + 0.2, 0.1, 3),  # 3.0000000000000004
+        (1.3999, 0.7, 1),
+        (-0.1, 1.5, -1),  # before the run nothing is complete
+    ],
+)
+def test_frame_is_complete_when_its_time_is_over(seconds, tr, frames):
+    assert s.frames_complete(seconds, tr) == frames
+
+
+@pytest.mark.parametrize("tr", [0.1, 0.3, 0.7, 1.1, 1.5, 2.2])
+def test_rounding_errors_neither_add_nor_lose_a_frame(tr):
+    assert [s.frames_complete(k * tr, tr) for k in range(2000)] == list(range(2000))
+    assert [s.frames_complete((k - 1e-4) * tr, tr) for k in range(1, 2000)] == list(range(1999))
+
+
 @pytest.mark.parametrize("duration", [0.5, 2.0, 4.0, 10.0, 30.0])
 def test_time_to_peak_is_that_of_fmrisim_s_response(duration):
     from brainiak.utils.fmrisim import _double_gamma_hrf
