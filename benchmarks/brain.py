@@ -3,13 +3,13 @@
 Usage: OMP_NUM_THREADS=1 python benchmarks/brain.py   (about two minutes, 4 GB)
 """
 
-import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from timing import seconds
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Truth, load_subject
@@ -18,16 +18,6 @@ from bciigl.brain.noise import ExactNoise, StockNoise
 from bciigl.brain.region import find_region
 from bciigl.protocol import load
 from bciigl.protocol.model import Cube, NoiseSources
-
-
-def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Return the median time of a piece of work."""
-    measured = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        measured.append(time.perf_counter() - start)
-    return float(np.median(measured))
 
 
 def peak_bytes(work: Callable[[], object]) -> int:

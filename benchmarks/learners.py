@@ -5,26 +5,15 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/learners.py   (about two minutes)
 
 import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from sessions import number_guessing, simulate
 from sklearn.linear_model import LogisticRegression
+from timing import seconds
 
 from bciigl.brain import Brain, Truth
 from bciigl.estimate import context, feedback
 from bciigl.learn import ActionInclusiveIGL, FullConditionalIGL
-
-
-def seconds(work: Callable[[], object], times: int = 5) -> float:
-    """Return the median time of a piece of work, after one that warms caches."""
-    work()
-    measured = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        measured.append(time.perf_counter() - start)
-    return float(np.median(measured))
 
 
 def fits() -> None:
@@ -33,9 +22,9 @@ def fits() -> None:
         rng = np.random.default_rng(0)
         session = simulate(Brain(number_guessing(noise, 0)), "train", 2300, rng)
         data = session.context, session.action, session.feedback
-        unit = seconds(lambda s=session: LogisticRegression().fit(s.context, s.action))
+        unit = seconds(lambda s=session: LogisticRegression().fit(s.context, s.action), 5)
         for learner in (ActionInclusiveIGL(), FullConditionalIGL()):
-            ours = seconds(lambda one=learner, d=data, s=session: one.fit(*d, run=s.run))
+            ours = seconds(lambda one=learner, d=data, s=session: one.fit(*d, run=s.run), 5)
             wanted = " (wanted: at most 30)" if isinstance(learner, ActionInclusiveIGL) else ""
             print(
                 f"{type(learner).__name__}, 2300 trials x 64 voxels x 3 actions, noise {noise:g}:"

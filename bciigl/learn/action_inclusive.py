@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean
 from bciigl.base.threads import one_thread
 from bciigl.learn import plain
-from bciigl.learn.bandit import fit_policy, predicted_action, without_never_taken
+from bciigl.learn.bandit import fit_policy, without_never_taken
 from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
@@ -24,13 +23,14 @@ from bciigl.learn.interactions import (
     folds,
     generator,
 )
+from bciigl.learn.policy import LinearPolicy
 from bciigl.learn.search import Task, discover
 from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
 
 
-class ActionInclusiveIGL(BaseEstimator):
+class ActionInclusiveIGL(LinearPolicy):
     """A policy and a reward decoder from contexts, actions and feedback: no labels, no rewards.
 
     Per action, what context and feedback have in common is taken for the reward; which of its two
@@ -140,14 +140,6 @@ class ActionInclusiveIGL(BaseEstimator):
         self.n_features_in_ = data.context.shape[1]
         return self
 
-    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
-        """Return the action chosen for each context, (trials,).
-
-        Contexts are centred by the training mean, or by each run's own where `run` is given.
-        """
-        check_is_fitted(self)
-        return predicted_action(self.policy_, self.context_scaling_, context, run)
-
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
     ) -> np.ndarray:
@@ -230,11 +222,11 @@ def _recentred(task: Task) -> Task:
     uniform guesses predicts the rewards of the others from their contexts, which are centred
     alike whatever the policy.
     """
-    known = np.flatnonzero(task.rate != 0.5)
     data = task.data
-    if len(known) == data.trials or not len(known):
+    alike = np.flatnonzero(data.uniform | data.baseline)
+    if len(alike) == data.trials or (task.weight != 1).any():  # all of one policy, or of many
         return task
-    model = discover(task.rows(known)).model
+    model = discover(task.rows(alike)).model
     predicted = model.probable(model.context_scores(data.context))
     reward = np.take_along_axis(predicted, data.action[:, None], axis=1)
     acted = np.eye(data.n_actions)[data.action]

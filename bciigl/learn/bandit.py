@@ -2,8 +2,6 @@
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean
 from bciigl.base.threads import one_thread
@@ -14,6 +12,7 @@ from bciigl.learn.interactions import (
     check_vector,
 )
 from bciigl.learn.logistic import fit_logistic
+from bciigl.learn.policy import LinearPolicy
 
 ESTIMATORS = ("direct", "ips", "dr")
 # The score of an action that was never taken: no other is as low.
@@ -88,7 +87,7 @@ def _doubly_robust(
     return np.linalg.solve(features.T @ features + np.diag(penalty), features.T @ corrected)
 
 
-class ContextualBandit(BaseEstimator):
+class ContextualBandit(LinearPolicy):
     """A linear policy from contexts, actions and known rewards: the skyline of every IGL learner.
 
     Parameters
@@ -167,19 +166,3 @@ class ContextualBandit(BaseEstimator):
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
-
-    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
-        """Return the action chosen for each context, (trials,).
-
-        Contexts are centred by the training mean, or by each run's own where `run` is given.
-        """
-        check_is_fitted(self)
-        return predicted_action(self.policy_, self.context_scaling_, context, run)
-
-
-def predicted_action(
-    policy: np.ndarray, scaling: Scaling, context: np.ndarray, run: np.ndarray | None
-) -> np.ndarray:
-    """Return the action with the highest score for each context, (trials,)."""
-    scaled = scaling.check_and_apply(context, "context", run)
-    return (scaled @ policy[:-1] + policy[-1]).argmax(axis=1)

@@ -164,10 +164,9 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     that even folds suggest, on odd folds, and vice versa.
     """
     data = task.data
-    option = found.belief.argmax(axis=1) if task.one_right else data.action
-    reward = found.reward(data.action) > 0.5
-    context = _less_means(data.context, option if task.one_right else 2 * data.action + reward)
-    feedback = _less_means(data.feedback, 2 * data.action + reward)
+    decoded = 2 * data.action + (found.reward(data.action) > 0.5)
+    option = found.belief.argmax(axis=1) if found.model.one_right else decoded
+    context, feedback = _less_means(data.context, option), _less_means(data.feedback, decoded)
     half = task.fold % 2 == 1
     return _cross_validated_correlation(context, feedback, half)
 

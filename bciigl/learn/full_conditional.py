@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.threads import one_thread
-from bciigl.learn.bandit import predicted_action
 from bciigl.learn.decoded_return import Search, Solution, maximise
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
 from bciigl.learn.interactions import (
@@ -17,6 +15,7 @@ from bciigl.learn.interactions import (
     check_interactions,
     generator,
 )
+from bciigl.learn.policy import LinearPolicy
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
 # 1 - 1 / actions, chance has 0.
@@ -45,7 +44,7 @@ class FullConditionalDiagnosis(Verdict):
     constant_objective: float
 
 
-class FullConditionalIGL(BaseEstimator):
+class FullConditionalIGL(LinearPolicy):
     """Policy and decoder by the decoded return (Xie et al. 2021), for feedback without the action.
 
     Assumes that feedback depends on the reward alone. Where it also depends on the action, a
@@ -121,14 +120,6 @@ class FullConditionalIGL(BaseEstimator):
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
-
-    def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
-        """Return the action chosen for each context, (trials,).
-
-        Contexts are centred by the training mean, or by each run's own where `run` is given.
-        """
-        check_is_fitted(self)
-        return predicted_action(self.policy_, self.context_scaling_, context, run)
 
     def decode(
         self,

@@ -7,8 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from bciigl.learn import ContextualBandit, InputError
-from bciigl.learn.bandit import NEVER, fit_policy, predicted_action, without_never_taken
-from bciigl.learn.interactions import Scaling
+from bciigl.learn.bandit import NEVER, fit_policy, without_never_taken
 from bciigl.learn.logistic import fit_logistic
 
 
@@ -154,14 +153,6 @@ def test_known_rewards_are_learned_from(estimator, epsilon):
     learner = ContextualBandit(estimator=estimator)
     learner.fit(told.context, told.action, told.reward, propensity=told.propensity, run=told.run)
     assert fresh.accuracy(learner) > 0.95
-
-
-def test_choice_is_the_highest_score():
-    policy = np.array([[1.0, -1.0], [0.0, 0.5]])
-    scaling = Scaling(np.array([2.0]), np.array([2.0]))
-    # scaled contexts are -1, 0 and 1; action 1 has a head start of 0.5
-    choice = predicted_action(policy, scaling, np.array([[0.0], [2.0], [4.0]]), None)
-    assert choice.tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
