@@ -2,11 +2,12 @@
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,7 +41,7 @@ _LEARNED = {
 _DIAGNOSES = {
     "ActionInclusiveIGL": (Diagnosis, Verdict),
     "FullConditionalIGL": (FullConditionalDiagnosis, Verdict),
-    "ContextualBandit": (type(None),),
+    "ContextualBandit": (),
 }
 
 
@@ -53,7 +54,7 @@ class _Settings(BaseModel):
     learner: Literal["ActionInclusiveIGL", "FullConditionalIGL", "ContextualBandit"]
     parameters: dict[str, Any]
     n_actions: Annotated[int, Field(ge=2, le=MOST_ACTIONS)]
-    diagnosis: Diagnosis | FullConditionalDiagnosis | Verdict | None
+    diagnosis: dict[str, Any] | None
 
 
 def check_saveable(learner: str | BaseEstimator) -> None:
@@ -108,7 +109,7 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
         If the folder is not such a one, is of another version, or its parts do not fit.
     """
     folder = Path(folder)
-    settings = _read_settings(folder / _SETTINGS)
+    settings, diagnosis = _read_settings(folder / _SETTINGS)
     try:
         arrays = read_arrays(folder / _ARRAYS)
         learner = _LEARNERS[settings.learner](**settings.parameters)
@@ -117,13 +118,16 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
     except TypeError as error:
         raise InputError(f"{folder / _SETTINGS}: parameters: {error}") from error
     try:
-        return _restored(learner, settings, arrays)
+        return _restored(learner, settings, diagnosis, arrays)
     except InputError as error:
         raise InputError(f"{folder / _ARRAYS}: {error}") from error
 
 
 def _restored(
-    learner: BaseEstimator, settings: _Settings, arrays: dict[str, np.ndarray]
+    learner: BaseEstimator,
+    settings: _Settings,
+    diagnosis: Verdict | None,
+    arrays: dict[str, np.ndarray],
 ) -> BaseEstimator:
     sizes = {"a": settings.n_actions, "?": None}
     for side in _sides(settings.learner):
@@ -135,8 +139,8 @@ def _restored(
         setattr(learner, name, values if shape else float(values))
     learner.n_actions_ = settings.n_actions
     learner.n_features_in_ = sizes["c"] - 1
-    if settings.diagnosis is not None:
-        learner.diagnosis_ = settings.diagnosis
+    if diagnosis is not None:
+        learner.diagnosis_ = diagnosis
     return learner
 
 
@@ -171,25 +175,41 @@ def _numbers(
     return values
 
 
-def _read_settings(path: Path) -> _Settings:
+def _read_settings(path: Path) -> tuple[_Settings, Verdict | None]:
     try:
         settings = _Settings.model_validate_json(path.read_bytes(), strict=True)
+        return settings, _diagnosis(settings)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "file"
-        raise InputError(
-            f"{path}: {place}: {first['msg']}, got {shortened(first['input'])}"
-        ) from error
-    kinds = _DIAGNOSES[settings.learner]
-    if type(settings.diagnosis) not in kinds or (
-        settings.diagnosis and settings.diagnosis.verdict not in VERDICTS
-    ):
-        raise InputError(f"{path}: diagnosis: should be that of {settings.learner}")
-    return settings
+        raise InputError(f"{path}: {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError, *within: str) -> str:
+    """Return where the first thing is that is wrong, and what."""
+    first = error.errors()[0]
+    place = ".".join(map(str, (*within, *first["loc"]))) or "file"
+    return f"{place}: {first['msg']}, got {shortened(first['input'])}"
+
+
+def _diagnosis(settings: _Settings) -> Verdict | None:
+    """Return the diagnosis of the kind that the learner makes and that has the same fields."""
+    values, kinds = settings.diagnosis, _DIAGNOSES[settings.learner]
+    if values is None and not kinds:
+        return None
+    for kind in kinds:
+        if values is not None and set(values) == {each.name for each in fields(kind)}:
+            try:
+                found = TypeAdapter(kind).validate_json(json.dumps(values), strict=True)
+            except ValidationError as error:
+                raise InputError(_first_problem(error, "diagnosis")) from error
+            if found.verdict in VERDICTS:
+                return found
+    raise InputError(f"diagnosis: should be that of {settings.learner}, got {shortened(values)}")
 
 
 def _plain(value: Any) -> Any:

@@ -254,10 +254,11 @@ PLAIN = {"verdict": "trust", "reason": "", "remedy": ""}
         ({"n_actions": 10**9}, "n_actions: Input should be less than or equal to 1000"),
         ({"fitted": {"policy_": [1]}}, "fitted: Extra inputs are not permitted"),
         ({"__class__": "x"}, "__class__: Extra inputs are not permitted"),
-        ({"diagnosis": {}}, "diagnosis.Diagnosis.verdict: Field required"),
+        ({"diagnosis": {}}, "diagnosis: should be that of ActionInclusiveIGL, got {}"),
         ({"diagnosis": {**PLAIN, "kind": "x"}}, "diagnosis.*"),
         ({"diagnosis": {**PLAIN, "remedy": 5}}, "diagnosis.*remedy: .*valid string, got 5"),
-        ({"diagnosis": "fine"}, "diagnosis.Diagnosis: .* got 'fine'"),
+        ({"diagnosis": {**PLAIN, "verdict": "fine"}}, "diagnosis: should be that of"),
+        ({"diagnosis": "fine"}, "diagnosis: .* got 'fine'"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(saved, changes, message):
@@ -288,7 +289,7 @@ def test_diagnosis_of_an_action_is_checked_as_well(saved, field):
     diagnosis = settings_of(saved)["diagnosis"]
     diagnosis["actions"][1][field] = ["x"]
     rewrite_settings(saved, diagnosis=diagnosis)
-    with pytest.raises(InputError, match=rf"diagnosis\.Diagnosis\.actions\.1\.{field}"):
+    with pytest.raises(InputError, match=rf"diagnosis\.actions\.1\.{field}"):
         load_learner(saved)
 
 
