@@ -137,7 +137,10 @@ def report(rows: list[dict]) -> str:
     lines = [
         "# How often the verdict is right",
         "",
-        "Made by `OMP_NUM_THREADS=1 python benchmarks/verdicts.py`, which says what g is.",
+        "Made by `OMP_NUM_THREADS=1 python benchmarks/verdicts.py`, on seeds that no threshold was",
+        "chosen on. g = (accuracy - chance) / (ceiling - chance); a ceiling less than 10 points",
+        "above chance counts as a failure. What the kinds are meant to be and what becomes of them",
+        "differs: where the judgment has no weight in the feedback, it can still leak into it.",
         "",
         "| | sessions | measured | wanted |",
         "|---|---|---|---|",

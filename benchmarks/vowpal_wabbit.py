@@ -170,7 +170,7 @@ def main() -> None:
             right = [100 * np.mean(learner(train, test, seed) == test.label) for seed in SEEDS]
             took = (time.perf_counter() - start) / len(SEEDS)
             cells.append(
-                f"{np.mean(right):.1f} ({min(right):.0f} to {max(right):.0f}), {took:.2f} s"
+                f"{np.mean(right):.1f} ({min(right):.1f} to {max(right):.1f}), {took:.2f} s"
             )
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)

@@ -38,10 +38,19 @@ class _Runs(click.ParamType):
 @click.argument("arrays", metavar="ARRAYS.npz", type=click.Path())
 @click.option("--train-runs", type=_Runs(), help="Learn from these runs only, such as 0-39.")
 @click.option("--test-runs", type=_Runs(), help="Test on these runs only, such as 40-49.")
-@click.option("--learner", "learners", multiple=True, help="Only this learner; may be repeated.")
+@click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    help="Only ai_igl, ai_igl_paper, igl_full_ci, cb or ceiling; may be repeated.",
+)
 @click.option("--several-right", is_flag=True, help="Several actions may be right, or none.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", metavar="FOLDER", type=click.Path(), help="Keep the first learner here.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random starts."
+)
+@click.option(
+    "--out", metavar="FOLDER", type=click.Path(), help="Keep the first learner in this new folder."
+)
 @json_option
 def learn(
     arrays: str,
@@ -55,9 +64,10 @@ def learn(
 ) -> None:
     """Learn from recorded interactions, without labels and rewards.
 
-    ARRAYS.npz has the arrays context, action and feedback, one row a trial; optional are run,
-    propensity, baseline and match_rate (trials whose match rate is known), and test_context,
-    test_label and test_run. With reward and label, which no IGL learner gets, the skyline cb and
+    ARRAYS.npz has the arrays context, action (numbers from 0) and feedback, one row a trial.
+    Optional are run, propensity (if guesses were not uniform), baseline (which trials have a known
+    match rate) with match_rate (one number, or one for each action), and test_context, test_label
+    and test_run. With reward and label, which no IGL learner gets, the skyline cb and
     the ceiling are shown beside. A folder of NPY files of these names will do as well.
 
     Prints for each learner its accuracy on the test set, where there is one, its verdict about

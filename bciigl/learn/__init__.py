@@ -1,4 +1,4 @@
-"""What can be learned with no reward? Learners see arrays only: this room imports base alone."""
+"""What can be learned with no reward? Learners that see arrays only."""
 
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit

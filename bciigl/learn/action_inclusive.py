@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
-from bciigl.base.errors import did_you_mean
+from bciigl.base.errors import did_you_mean, shortened
 from bciigl.base.threads import one_thread
 from bciigl.learn import plain
 from bciigl.learn.bandit import fit_policy, without_never_taken
@@ -20,11 +20,10 @@ from bciigl.learn.interactions import (
     check_actions,
     check_interactions,
     check_whole,
-    folds,
     generator,
 )
 from bciigl.learn.policy import LinearPolicy
-from bciigl.learn.search import Task, discover
+from bciigl.learn.search import Task, discover, in_folds
 from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
@@ -178,7 +177,7 @@ class ActionInclusiveIGL(LinearPolicy):
         if known.shape not in ((), (data.n_actions,)) or not ((known > 0) & (known < 1)).all():
             raise InputError(
                 f"match_rate must be one or {data.n_actions} numbers between 0 and 1, "
-                f"got {self.match_rate!r}"
+                f"got {shortened(self.match_rate)}"
             )
         known = np.broadcast_to(known, data.n_actions)
         return expectation(data, rate if data.baseline.any() else known, known)
@@ -196,10 +195,8 @@ class _Fitted(NamedTuple):
 
 def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool) -> _Fitted:
     scalings = Scalings.of(data)
-    fold = folds(data.run)
-    # Folds in a row, and the trials of a run in the order of time.
-    order = np.lexsort((data.run, fold))
-    task = Task(scalings.apply(data), fold, *expected, data.baseline, one_right).rows(order)
+    fold = np.zeros(data.trials, int)
+    task = in_folds(Task(scalings.apply(data), fold, *expected, data.baseline, one_right))
     found = discover(_recentred(task))
     model, data = found.model, task.data
     reward = found.reward(data.action)
@@ -226,7 +223,7 @@ def _recentred(task: Task) -> Task:
     alike = np.flatnonzero(data.uniform | data.baseline)
     if len(alike) == data.trials or (task.weight != 1).any():  # all of one policy, or of many
         return task
-    model = discover(task.rows(alike)).model
+    model = discover(in_folds(task.rows(alike))).model
     predicted = model.probable(model.context_scores(data.context))
     reward = np.take_along_axis(predicted, data.action[:, None], axis=1)
     acted = np.eye(data.n_actions)[data.action]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
@@ -18,6 +19,7 @@ VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 NO_EVIDENCE = 1.0
 ENOUGH_EVIDENCE = 3.0
 ENOUGH_STABILITY = 0.75
+CLEARLY_TOLD = 4.0
 LARGEST_WRONG_FLIP = 0.2
 LEAK_SHARE = 2.0
 SMALLEST_MARGIN = 0.01
@@ -108,6 +110,11 @@ class Diagnosis(Verdict):
         in.
     leak_t : float
         The same as a t statistic.
+    guess_told : float
+        How often the action can be told from the context, on unseen folds, less chance; where
+        guesses are said to have been uniform it should not be told at all.
+    guess_told_t : float
+        The same as a t statistic.
     actions : tuple of ActionDiagnosis
     """
 
@@ -120,6 +127,8 @@ class Diagnosis(Verdict):
     chosen_t: float
     leak: float
     leak_t: float
+    guess_told: float
+    guess_told_t: float
     actions: tuple[ActionDiagnosis, ...]
 
 
@@ -140,6 +149,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
     final = found.model.context_scores(data.context).argmax(axis=1)
     chosen, chosen_t = _difference(expit(evidence.feedback), choice == data.action)
     leak, leak_t = leaked(task, found)
+    guess_told, guess_told_t = action_told(task)
     numbers = {
         "information": float(told.mean()),
         "information_t": _t_over_runs(told, data.run),
@@ -150,6 +160,8 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         "chosen_t": chosen_t,
         "leak": leak,
         "leak_t": leak_t,
+        "guess_told": guess_told,
+        "guess_told_t": guess_told_t,
         "actions": tuple(
             _action_diagnosis(task, evidence, action) for action in range(data.n_actions)
         ),
@@ -169,6 +181,28 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     context, feedback = _less_means(data.context, option), _less_means(data.feedback, decoded)
     half = task.fold % 2 == 1
     return _cross_validated_correlation(context, feedback, half)
+
+
+def action_told(task: Task) -> tuple[float, float]:
+    """Return how often unseen contexts tell uniform guesses, less chance, and its t."""
+    data = task.data
+    rows = np.flatnonzero(data.uniform & ~data.baseline)
+    taken = np.bincount(data.action[rows], minlength=data.n_actions)
+    if (taken > 1).sum() < 2:
+        return 0.0, 0.0
+    right = np.zeros(len(rows))
+    for fold in np.unique(task.fold[rows]):
+        out, rest = task.fold[rows] == fold, task.fold[rows] != fold
+        seen = np.bincount(data.action[rows][rest], minlength=data.n_actions)
+        rest &= seen[data.action[rows]] > 1  # one trial has no spread
+        if (seen > 1).sum() > 1:
+            classifier = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+            classifier.fit(data.context[rows][rest], data.action[rows][rest])
+            right[out] = classifier.predict(data.context[rows][out]) == data.action[rows][out]
+    chance = taken.max() / len(rows)
+    error = np.sqrt(chance * (1 - chance) / len(rows))
+    told = float(right.mean() - chance)
+    return told, float(told / max(error, 1e-9))
 
 
 def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
@@ -226,11 +260,16 @@ def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiag
 
 def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
     """Return verdict, reason and remedy."""
+    unseen = "runs" if task.data.run.max() > 0 else "trials"
+    evidence = (
+        f"{numbers['information']:.2f} nats a trial, t = {numbers['information_t']:.1f}, "
+        f"{ENOUGH_EVIDENCE:g} is enough"
+    )
     if numbers["information_t"] < NO_EVIDENCE:
         return (
             DO_NOT_USE,
-            "on runs it had not seen, contexts tell nothing of the feedback to come "
-            f"(t = {numbers['information_t']:.1f}).",
+            f"what contexts predict does not fit the feedback of {unseen} it had not seen "
+            f"({evidence}).",
             "Record more trials, or make the response to match and mismatch stronger.",
         )
     doubt = _doubt(task, numbers)
@@ -238,9 +277,9 @@ def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
         return DOUBTFUL, *doubt
     return (
         TRUST,
-        f"on runs it had not seen, contexts tell {numbers['information']:.2f} nats a trial of the "
-        f"feedback to come (t = {numbers['information_t']:.1f}), and policies learned without a "
-        f"run choose as the final one does in {100 * numbers['stability']:.0f} % of its trials.",
+        f"what contexts predict fits the feedback of {unseen} it had not seen ({evidence}), and "
+        f"policies learned from the other {unseen} choose the same in "
+        f"{100 * numbers['stability']:.0f} % of them ({100 * ENOUGH_STABILITY:.0f} % is enough).",
         "",
     )
 
@@ -253,16 +292,23 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
             " is either right or exactly wrong.",
             "Add baseline trials with a match rate far from 1/2 (catch trials), or a third option.",
         )
-    rare = [each.action for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
+    if numbers["guess_told_t"] > CLEARLY_TOLD:
+        return (
+            "the actions can be told from the contexts, though they are said to have been guessed"
+            " uniformly.",
+            "Give the propensities of the guesses, and estimate contexts from frames before them.",
+        )
+    rare = [each for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
     if rare:
         return (
-            f"action {rare[0]} was taken in {numbers['actions'][rare[0]].trials} trials only.",
-            "Explore: let every action be taken now and then.",
+            f"action {rare[0].action} (they count from 0) was taken in {rare[0].trials} trials"
+            " only.",
+            "Record more trials, in which every action is tried.",
         )
     if numbers["information_t"] < ENOUGH_EVIDENCE:
         return (
-            "on runs it had not seen, contexts tell hardly anything of the feedback to come "
-            f"(t = {numbers['information_t']:.1f}).",
+            "what contexts predict hardly fits the feedback that it had not seen "
+            f"(t = {numbers['information_t']:.1f}, {ENOUGH_EVIDENCE:g} is enough).",
             "Record more trials.",
         )
     if numbers["leak"] > LEAK_SHARE * numbers["chosen"] and numbers["leak_t"] > ENOUGH_EVIDENCE:
@@ -273,8 +319,8 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
         )
     if numbers["stability"] < ENOUGH_STABILITY:
         return (
-            "policies learned without a run choose as the final one does in "
-            f"{100 * numbers['stability']:.0f} % of its trials only.",
+            "policies learned from other trials choose the same in "
+            f"{100 * numbers['stability']:.0f} % only ({100 * ENOUGH_STABILITY:.0f} % is enough).",
             "Record more trials.",
         )
     unsure = [each for each in numbers["actions"] if each.wrong_flip > LARGEST_WRONG_FLIP]

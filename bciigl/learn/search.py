@@ -8,7 +8,7 @@ import numpy as np
 from bciigl.learn import canonical, contrastive
 from bciigl.learn.canonical import CrossCovariance
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Interactions, folds
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
@@ -70,7 +70,7 @@ class Task(NamedTuple):
     Attributes
     ----------
     data : Interactions
-        Centred and scaled, folds in ascending order, trials of a run in theirs.
+        Centred and scaled, folds in ascending order, trials of a run in theirs; see `in_folds`.
     fold : array of int, (trials,)
     rate : array, (trials,)
         Expected match rate of each trial; 1/2 where nothing is known of it.
@@ -99,6 +99,13 @@ class Task(NamedTuple):
         if self.one_right:
             return list(starts)
         return list(dict.fromkeys(start._replace(together=False) for start in starts))
+
+
+def in_folds(task: Task) -> Task:
+    """Return a task with its trials in folds, and those of a run in the order of time."""
+    run = np.unique(task.data.run, return_inverse=True)[1]
+    fold = folds(run)
+    return task._replace(fold=fold).rows(np.lexsort((run, fold)))
 
 
 class Explorer:

@@ -59,7 +59,7 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
     assert float(rows["ai_igl"][0]) > 95
     assert len(rows["ai_igl"][3:]) == 3
     assert rows["cb"][2:] == rows["ceiling"][2:] == ["-", "-"]
-    assert lines[7].startswith("ai_igl: trust: on runs it had not seen")
+    assert lines[7].startswith("ai_igl: trust: what contexts predict fits the feedback of runs")
 
 
 def test_truth_is_needed_for_skyline_and_ceiling_alone(bciigl, npz):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from interactions import example_3, interactions, session
+from interactions import Session, example_3, interactions, session
 from sklearn.base import clone
 
 from bciigl.learn import ActionInclusiveIGL, Diagnosis, InputError, SupervisedCeiling
@@ -389,3 +389,36 @@ def test_another_number_of_features_is_refused_by_the_name_of_the_array():
         learner.predict(told.context[:, :3])
     with pytest.raises(InputError, match="feedback must have 8 features, got 3"):
         learner.decode(told.feedback[:, :3], told.action)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_better_guesses_without_their_propensities_are_not_trusted(seed):
+    told = session(seed, epsilon=0.3)
+    assert fitted(told).diagnose().verdict != "trust"
+
+
+def one_after_the_other(first, then, mine):
+    """Return the trials that are `mine` of one session, and all others of another."""
+    return Session(
+        *(
+            np.where(mine.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+            for a, b in zip(first, then, strict=True)
+        )
+    )
+
+
+@pytest.mark.parametrize(("runs", "uniform"), [(10, [0, 1]), (10, [0, 5]), (6, [0]), (3, [0])])
+def test_few_uniform_runs_before_a_better_policy_will_do(runs, uniform):
+    first, then = session(0, runs=runs), session(1, runs=runs, epsilon=0.3)
+    told = one_after_the_other(first, then, np.isin(first.run, uniform))
+    learner = ActionInclusiveIGL(n_actions=3).fit(
+        *told.seen, propensity=told.propensity, run=told.run
+    )
+    assert session(9).accuracy(learner) > 0.95
+
+
+def test_a_better_policy_after_uniform_guesses_in_one_run_will_do():
+    first, then = session(0, runs=1), session(1, runs=1, epsilon=0.3)
+    told = one_after_the_other(first, then, np.arange(600) < 120)
+    learner = ActionInclusiveIGL(n_actions=3).fit(*told.seen, propensity=told.propensity)
+    assert session(9).accuracy(learner) > 0.95

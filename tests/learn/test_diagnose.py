@@ -15,6 +15,7 @@ from bciigl.learn.diagnose import (
     _difference,
     _t_over_runs,
     _verdict,
+    action_told,
     diagnosed,
     leaked,
     match_rate,
@@ -170,6 +171,8 @@ GOOD = {
     "chosen": 0.8,
     "leak": 0.0,
     "leak_t": 0.0,
+    "guess_told": 0.0,
+    "guess_told_t": 0.0,
 }
 
 
@@ -181,11 +184,13 @@ def action_with(trials=200, wrong_flip=0.0):
     ("numbers", "of_action", "verdict", "words"),
     [
         ({}, {}, "trust", "0.50 nats a trial"),
-        ({"information_t": 0.9}, {}, "do not use", "nothing of the feedback"),
-        ({"information_t": 1.0}, {}, "doubtful", "hardly anything"),
-        ({"information_t": 2.9}, {}, "doubtful", "hardly anything"),
-        ({"stability": 0.74}, {}, "doubtful", "in 74 % of its trials only."),
-        ({"information_t": 3.0, "stability": 0.75}, {}, "trust", "in 75 % of its trials."),
+        ({"information_t": 0.9}, {}, "do not use", "does not fit the feedback of runs"),
+        ({"information_t": 1.0}, {}, "doubtful", "hardly fits the feedback"),
+        ({"information_t": 2.9}, {}, "doubtful", "hardly fits the feedback"),
+        ({"stability": 0.74}, {}, "doubtful", "in 74 % only (75 % is enough)."),
+        ({"information_t": 3.0, "stability": 0.75}, {}, "trust", "in 75 % of them"),
+        ({"guess_told_t": 4.1}, {}, "doubtful", "actions can be told from the contexts"),
+        ({"guess_told_t": 3.9}, {}, "trust", ""),
         ({"chosen": 0.4, "leak": 0.9, "leak_t": 9.0}, {}, "doubtful", "(r = 0.90) more than the"),
         ({"chosen": 0.4, "leak": 0.9, "leak_t": 2.9}, {}, "trust", ""),
         ({"chosen": 0.4, "leak": 0.81, "leak_t": 9.0}, {}, "doubtful", "leak into the feedback"),
@@ -199,7 +204,12 @@ def action_with(trials=200, wrong_flip=0.0):
         ({"chosen": -0.1, "leak": 0.1, "leak_t": 9.0}, {}, "doubtful", "leak into the feedback"),
         ({}, {"wrong_flip": 0.21}, "doubtful", "action 1 may be confused (probability 0.21)"),
         ({}, {"wrong_flip": 0.2}, "trust", ""),
-        ({}, {"trials": 19}, "doubtful", "action 1 was taken in 19 trials only"),
+        (
+            {},
+            {"trials": 19},
+            "doubtful",
+            "action 1 (they count from 0) was taken in 19 trials only",
+        ),
         ({}, {"trials": 20}, "trust", ""),
     ],
 )
@@ -220,7 +230,7 @@ def test_a_match_rate_of_one_half_is_never_trusted(rate):
     assert "catch trials" in found.remedy
     nothing = Verdict(*_verdict(task, {**GOOD, "information_t": 0.9, "actions": (action_with(),)}))
     assert nothing.verdict == "do not use"
-    assert "nothing of the feedback" in nothing.reason
+    assert "does not fit the feedback of runs" in nothing.reason
 
 
 def test_one_known_rate_far_from_one_half_is_enough_to_tell():
@@ -282,3 +292,23 @@ def test_an_action_never_taken_has_an_empty_line():
     model = Model(np.zeros((4, 3)), *np.zeros((3, 1, 3)), np.ones(3) / 3, True)
     never = diagnosed(task, found._replace(model=model)).actions[2]
     assert never == ActionDiagnosis(2, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)
+
+
+def test_guesses_that_contexts_tell_are_told():
+    task, _ = task_and_found(0.0)
+    told, t = action_told(task)
+    # uniform guesses: 600 trials have a standard error of 0.02
+    assert abs(told) < 0.06
+    assert abs(t) < 3
+    # now most guesses are what the context shows
+    shown = task.data.context[:, :3].argmax(axis=1)
+    data = task.data._replace(action=np.where(np.arange(600) % 3, shown, task.data.action))
+    told, t = action_told(task._replace(data=data))
+    assert told > 0.2
+    assert t > 8
+
+
+def test_guesses_of_another_policy_are_not_asked_for():
+    task, _ = task_and_found(0.0)
+    data = task.data._replace(uniform=np.zeros(600, bool))
+    assert action_told(task._replace(data=data)) == (0.0, 0.0)
