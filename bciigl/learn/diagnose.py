@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
@@ -24,7 +23,7 @@ LARGEST_WRONG_FLIP = 0.2
 LEAK_SHARE = 2.0
 SMALLEST_MARGIN = 0.01
 FEWEST_RUNS = 5
-LEAK_RIDGE = 0.1
+SMALL_RIDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -190,19 +189,27 @@ def action_told(task: Task) -> tuple[float, float]:
     taken = np.bincount(data.action[rows], minlength=data.n_actions)
     if (taken > 1).sum() < 2:
         return 0.0, 0.0
+    context, acted = data.context[rows], np.eye(data.n_actions)[data.action[rows]]
     right = np.zeros(len(rows))
     for fold in np.unique(task.fold[rows]):
-        out, rest = task.fold[rows] == fold, task.fold[rows] != fold
-        seen = np.bincount(data.action[rows][rest], minlength=data.n_actions)
-        rest &= seen[data.action[rows]] > 1  # one trial has no spread
-        if (seen > 1).sum() > 1:
-            classifier = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-            classifier.fit(data.context[rows][rest], data.action[rows][rest])
-            right[out] = classifier.predict(data.context[rows][out]) == data.action[rows][out]
+        out = task.fold[rows] == fold
+        scores = _discriminant(context[~out], acted[~out], context[out])
+        right[out] = scores.argmax(axis=1) == data.action[rows][out]
     chance = taken.max() / len(rows)
     error = np.sqrt(chance * (1 - chance) / len(rows))
     told = float(right.mean() - chance)
     return told, float(told / max(error, 1e-9))
+
+
+def _discriminant(context: np.ndarray, acted: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+    """Return the linear discriminant scores of unseen contexts for each action."""
+    taken = acted.sum(axis=0)
+    means = acted.T @ context / np.maximum(taken, 1)[:, None]
+    spread = context.T @ context - (means * taken[:, None]).T @ means
+    ridged = spread / max(len(context), 1) + SMALL_RIDGE * np.eye(context.shape[1])
+    weights = np.linalg.solve(ridged, means.T)
+    prior = np.log(np.maximum(taken, 1e-9))
+    return unseen @ weights - 0.5 * (means.T * weights).sum(axis=0) + prior
 
 
 def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
@@ -367,7 +374,7 @@ def _cross_validated_correlation(
     scores = np.zeros((2, len(half)))
     for seek in (half, ~half):
         axes = [Axes.of(side[seek]) for side in (left, right)]
-        a, b = (each.vectors * each.scale(LEAK_RIDGE) for each in axes)
+        a, b = (each.vectors * each.scale(SMALL_RIDGE) for each in axes)
         pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
         scores[0, ~seek] = _standardised(left[~seek] @ a @ pair[0][:, 0])
         scores[1, ~seek] = _standardised(right[~seek] @ b @ pair[2][0])
