@@ -22,6 +22,7 @@ from vowpalwabbit import LabelType, Workspace
 
 from bciigl.brain import Brain
 from bciigl.learn import ActionInclusiveIGL, ContextualBandit, FullConditionalIGL
+from bciigl.learn.interactions import Scaling
 
 SEEDS = range(3)
 TRIALS, TEST_TRIALS, ACTIONS = 2300, 1150, 3
@@ -29,10 +30,8 @@ COMPONENTS = 10
 
 
 def standardised(values: np.ndarray, run: np.ndarray) -> np.ndarray:
-    """Return features centred by run, with unit variance."""
-    means = np.array([values[run == each].mean(axis=0) for each in range(run.max() + 1)])
-    centred = values - means[run]
-    return centred / centred.std(axis=0)
+    """Return features centred by run, with unit variance, as our learners have them."""
+    return Scaling.of(values, run).apply(values, run)
 
 
 def reduced(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

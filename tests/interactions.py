@@ -159,3 +159,19 @@ def example_3(trials: int, seed: int = 0) -> Session:
         right,
         reward,
     )
+
+
+# A small session in which there is no doubt about anything.
+CLEAR = {"runs": 6, "features": 6, "distance": 6.0, "strength": 6.0}
+
+
+def arrays_of(train: Session, test: Session) -> dict[str, np.ndarray]:
+    """Return two sessions as a file of recorded interactions has them, with all that is known."""
+    return {
+        **{name: getattr(train, name) for name in ("context", "action", "feedback", "run")},
+        "reward": train.reward.astype(float),
+        "label": train.right.argmax(axis=1),
+        "test_context": test.context,
+        "test_label": test.right.argmax(axis=1),
+        "test_run": test.run,
+    }

@@ -1,16 +1,11 @@
 """From the simulated brain to a policy and its verdict: what the whole chain must reach."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from sessions import number_guessing, simulate
 
 from bciigl.brain import Brain
 from bciigl.learn import ActionInclusiveIGL, FullConditionalIGL, SupervisedCeiling
-
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from sessions import number_guessing, simulate  # noqa: E402
 
 
 def sessions(noise, seed, trials, test_trials=690, **further):

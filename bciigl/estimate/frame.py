@@ -3,6 +3,7 @@
 import numpy as np
 
 from bciigl.protocol.model import Timing
+from bciigl.protocol.schedule import frames_complete
 
 
 def estimate(
@@ -26,6 +27,7 @@ def estimate(
     estimates : array, (sums, voxels)
     """
     wanted = np.flatnonzero(weights.any(axis=0))
-    # As in the paper's code: truncated. Rounded first: 4.5 / 1.5 may come out a little less than 3.
-    index = np.floor(np.round((onsets[wanted] + timing.frame_lag) / timing.tr, 6)).astype(int)
+    # As in the paper's code: the frame that is being recorded then.
+    lagged = onsets[wanted] + timing.frame_lag
+    index = np.array([frames_complete(each, timing.tr) for each in lagged], int)
     return weights[:, wanted] @ frames[np.minimum(index, len(frames) - 1)]

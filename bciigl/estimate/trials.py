@@ -145,7 +145,8 @@ def _whole_trials(recordings: Recordings, protocol: Protocol) -> int:
     """Return how many trials were recorded to their end."""
     series = next(iter(recordings.values()))
     seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
-    return max(frames_complete(seconds, trial_seconds(protocol)), 0)
+    # Rounded first: a run of 46 trials should not come out as a little less.
+    return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0)
 
 
 def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float) -> Recordings:

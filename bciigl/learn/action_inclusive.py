@@ -21,15 +21,16 @@ from bciigl.learn.interactions import (
     check_interactions,
     check_whole,
     generator,
+    of_action,
 )
-from bciigl.learn.policy import LinearPolicy
+from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.search import Task, discover, in_folds
 from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
 
 
-class ActionInclusiveIGL(LinearPolicy):
+class ActionInclusiveIGL(DiagnosedPolicy):
     """A policy and a reward decoder from contexts, actions and feedback: no labels, no rewards.
 
     Per action, what context and feedback have in common is taken for the reward; which of its two
@@ -152,16 +153,7 @@ class ActionInclusiveIGL(LinearPolicy):
         action = check_whole(action, "action", len(scaled))
         check_actions(action, self.n_actions_)
         odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
-        return expit(np.take_along_axis(odds, action[:, None], axis=1)[:, 0])
-
-    def diagnose(self) -> Verdict:
-        """Return how far the learner can be trusted, found out without labels on unseen runs.
-
-        A `Diagnosis` with all that was found; for the plain procedure, which looks for nothing, a
-        `Verdict` that says so.
-        """
-        check_is_fitted(self)
-        return self.diagnosis_
+        return expit(of_action(odds, action))
 
     def _expectation(self, data: Interactions) -> Expectation:
         """Return the match rate expected of each trial."""
@@ -225,7 +217,7 @@ def _recentred(task: Task) -> Task:
         return task
     model = discover(in_folds(task.rows(alike))).model
     predicted = model.probable(model.context_scores(data.context))
-    reward = np.take_along_axis(predicted, data.action[:, None], axis=1)
+    reward = of_action(predicted, data.action)[:, None]
     acted = np.eye(data.n_actions)[data.action]
     run = np.eye(data.run.max() + 1)[data.run]
     effects = np.linalg.lstsq(np.hstack([run, acted, acted * reward]), data.feedback, rcond=None)[0]

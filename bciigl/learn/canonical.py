@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Interactions, less_means
 
 
 class Directions(NamedTuple):
@@ -108,8 +108,7 @@ class CrossCovariance:
 
 def within_actions(values: np.ndarray, data: Interactions) -> np.ndarray:
     """Return values less the mean of their action."""
-    acted = np.eye(data.n_actions)[data.action]
-    return values - (acted.T @ values / np.maximum(data.taken, 1)[:, None])[data.action]
+    return less_means(values, data.action)
 
 
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions, less_means
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
@@ -177,7 +177,7 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     data = task.data
     decoded = 2 * data.action + (found.reward(data.action) > 0.5)
     option = found.belief.argmax(axis=1) if found.model.one_right else decoded
-    context, feedback = _less_means(data.context, option), _less_means(data.feedback, decoded)
+    context, feedback = less_means(data.context, option), less_means(data.feedback, decoded)
     half = task.fold % 2 == 1
     return _cross_validated_correlation(context, feedback, half)
 
@@ -358,11 +358,6 @@ def _t_over_runs(values: np.ndarray, run: np.ndarray) -> float:
     if len(values) < 2:
         return 0.0
     return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))
-
-
-def _less_means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    member = np.eye(group.max() + 1)[group]
-    return values - (member.T @ values / np.maximum(member.sum(axis=0), 1)[:, None])[group]
 
 
 def _cross_validated_correlation(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Interactions, of_action
 
 # Beyond this, a view that was wrong would be fined more than being right all day can earn.
 _SUREST = 1e-3
@@ -28,16 +28,12 @@ class Evidence(NamedTuple):
 
     def predicted(self, action: np.ndarray) -> np.ndarray:
         """Return the probability of reward from the context alone, (trials,)."""
-        return np.take_along_axis(self.context, action[:, None], axis=1)[:, 0]
+        return of_action(self.context, action)
 
     def reward(self, action: np.ndarray) -> np.ndarray:
         """Return the probability of reward from both views, (trials,)."""
         right = np.clip(self.predicted(action), _SUREST, 1 - _SUREST)
         return expit(logit(right) + self.feedback)
-
-    def rows(self, index: np.ndarray) -> "Evidence":
-        """Return the evidence about some of the trials."""
-        return Evidence(self.context[index], self.feedback[index])
 
 
 def information(evidence: Evidence, data: Interactions) -> np.ndarray:
@@ -81,7 +77,7 @@ def _gain(right: np.ndarray, ratio: np.ndarray, data: Interactions) -> np.ndarra
     if not len(ratio):
         return np.zeros(0)
     action = data.action
-    predicted = np.take_along_axis(right, action[:, None], axis=1)[:, 0]
+    predicted = of_action(right, action)
     mean = (np.bincount(action, predicted, data.n_actions) / np.maximum(data.taken, 1))[action]
     base = _log_likelihood(mean, ratio)
     # People lapse: a prediction that is nearly sure may be wrong now and then.

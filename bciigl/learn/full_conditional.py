@@ -15,7 +15,7 @@ from bciigl.learn.interactions import (
     check_interactions,
     generator,
 )
-from bciigl.learn.policy import LinearPolicy
+from bciigl.learn.policy import DiagnosedPolicy
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
 # 1 - 1 / actions, chance has 0.
@@ -44,7 +44,7 @@ class FullConditionalDiagnosis(Verdict):
     constant_objective: float
 
 
-class FullConditionalIGL(LinearPolicy):
+class FullConditionalIGL(DiagnosedPolicy):
     """Policy and decoder by the decoded return (Xie et al. 2021), for feedback without the action.
 
     Assumes that feedback depends on the reward alone. Where it also depends on the action, a
@@ -132,14 +132,6 @@ class FullConditionalIGL(LinearPolicy):
         check_is_fitted(self)
         scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
         return (scaled @ self.decoder_[:-1] + self.decoder_[-1] > 0).astype(float)
-
-    def diagnose(self) -> Verdict:
-        """Return how far the learner can be trusted, found out without labels.
-
-        A `FullConditionalDiagnosis`, or a plain `Verdict` where there are too few trials.
-        """
-        check_is_fitted(self)
-        return self.diagnosis_
 
     def _search(self, data: Interactions) -> Search:
         if data.trials >= FEWEST_TRIALS:

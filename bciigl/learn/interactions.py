@@ -188,6 +188,17 @@ def folds(run: np.ndarray, count: int = FOLDS) -> np.ndarray:
     return np.arange(len(run)) * min(count, len(run)) // len(run)
 
 
+def of_action(values: np.ndarray, action: np.ndarray) -> np.ndarray:
+    """Return each trial's value for its action, (trials,), of values for all, (trials, actions)."""
+    return np.take_along_axis(values, action[:, None], axis=1)[:, 0]
+
+
+def less_means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return values less the mean of their group, (trials, features)."""
+    member = np.eye(group.max() + 1)[group]
+    return values - (member.T @ values / np.maximum(member.sum(axis=0), 1)[:, None])[group]
+
+
 class Scaling(NamedTuple):
     """How features are centred and scaled.
 

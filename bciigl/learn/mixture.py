@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions, of_action
 
 TOLERANCE = 1e-3
 TINY = 1e-9
@@ -68,7 +68,7 @@ class Model(NamedTuple):
     def feedback_evidence(self, feedback: np.ndarray, action: np.ndarray) -> np.ndarray:
         """Return the log-likelihood ratio of reward of the action taken, (trials,)."""
         evidence = feedback @ self.feedback_weights + self.feedback_bias
-        return np.take_along_axis(evidence, action[:, None], axis=1)[:, 0]
+        return of_action(evidence, action)
 
 
 class _Total(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from bciigl.learn import canonical, contrastive
 from bciigl.learn.canonical import CrossCovariance
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Interactions, folds
+from bciigl.learn.interactions import Interactions, folds, of_action
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
@@ -212,7 +212,7 @@ class Found(NamedTuple):
 
     def reward(self, action: np.ndarray) -> np.ndarray:
         """Return the probability that the action taken is right, (trials,)."""
-        return np.take_along_axis(self.belief, action[:, None], axis=1)[:, 0]
+        return of_action(self.belief, action)
 
 
 def discover(task: Task) -> Found:

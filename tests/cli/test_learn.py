@@ -6,22 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from interactions import session
+from interactions import CLEAR, arrays_of, session
 
 from bciigl.learn import ActionInclusiveIGL, load_learner
 
-TRAIN, TEST = (
-    session(seed, trials=trials, runs=6, features=6, distance=6.0, strength=6.0)
-    for seed, trials in ((0, 240), (1, 60))
-)
-DATA = {
-    **{name: getattr(TRAIN, name) for name in ("context", "action", "feedback", "run")},
-    "reward": TRAIN.reward.astype(float),
-    "label": TRAIN.right.argmax(axis=1),
-    "test_context": TEST.context,
-    "test_label": TEST.right.argmax(axis=1),
-    "test_run": TEST.run,
-}
+TRAIN, TEST = (session(seed, trials=trials, **CLEAR) for seed, trials in ((0, 240), (1, 60)))
+DATA = arrays_of(TRAIN, TEST)
 BLIND = {name: DATA[name] for name in ("context", "action", "feedback")}
 TESTED = {**DATA, "reward": None, "label": None}
 

@@ -44,7 +44,6 @@ def test_prediction_and_reward_of_a_trial_by_hand():
     assert evidence.predicted(action).tolist() == [0.2, 0.5]
     # odds 1 : 4 times 4 are even; even odds times 1 / 3 are 1 : 3
     np.testing.assert_allclose(evidence.reward(action), [0.5, 0.25])
-    np.testing.assert_allclose(evidence.rows(np.array([1])).feedback, [-np.log(3)])
 
 
 @pytest.mark.parametrize("truth", [1.0, 0.5])

@@ -5,24 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from interactions import session
+from interactions import CLEAR, arrays_of, session
 
 from bciigl.base.errors import BciiglError
 from bciigl.learn import LEARNER_IDS, InputError, make_learner
 from bciigl.tasks.arrays import ArraysError, learn_from, learners_for, load_arrays
 
-TRAIN, TEST = (
-    session(seed, trials=trials, runs=6, features=6, distance=6.0, strength=6.0)
-    for seed, trials in ((0, 240), (1, 60))
-)
-DATA = {
-    **{name: getattr(TRAIN, name) for name in ("context", "action", "feedback", "run")},
-    "reward": TRAIN.reward.astype(float),
-    "label": TRAIN.right.argmax(axis=1),
-    "test_context": TEST.context,
-    "test_label": TEST.right.argmax(axis=1),
-    "test_run": TEST.run,
-}
+TRAIN, TEST = (session(seed, trials=trials, **CLEAR) for seed, trials in ((0, 240), (1, 60)))
+DATA = arrays_of(TRAIN, TEST)
 REQUIRED = {name: DATA[name] for name in ("context", "action", "feedback")}
 
 
