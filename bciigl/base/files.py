@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,10 +36,29 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     path = Path(path)
     temporary = path.with_name(f".{os.getpid()}.tmp.{path.name}")
     try:
-        yield temporary
+        with named_errors(path):
+            yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: str | os.PathLike) -> None:
+    """Delete what `written_file` left in a folder, at any depth, when the program was killed."""
+    for path in Path(folder).rglob(".*.tmp.*"):
+        if re.match(r"\.\d+\.tmp\.", path.name):
+            path.unlink()
+
+
+@contextmanager
+def named_errors(path: str | os.PathLike) -> Iterator[None]:
+    """Add the path to errors that do not say what could not be read or written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 @contextmanager
@@ -49,19 +69,38 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     `FileExistsError` is raised before anything is done.
     """
     folder = Path(os.path.abspath(folder))
-    empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
-    if os.path.lexists(folder) and not empty:
-        raise FileExistsError(
-            errno.EEXIST, "exists already and is not an empty folder", str(folder)
-        )
+    _refuse_unless_new(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    try:
+    with _made(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
-    except OSError as error:
-        raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error
     try:
         yield temporary
         temporary.replace(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def make_folder(folder: str | os.PathLike) -> None:
+    """Make a folder, unless there is an empty one; any other raises `FileExistsError`."""
+    folder = Path(os.path.abspath(folder))
+    _refuse_unless_new(folder)
+    with _made(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _refuse_unless_new(folder: Path) -> None:
+    empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
+    if os.path.lexists(folder) and not empty:
+        raise FileExistsError(
+            errno.EEXIST, "exists already and is not an empty folder", str(folder)
+        )
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Say which folder cannot be made, in errors about it or those it lies in."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error

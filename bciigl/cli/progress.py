@@ -10,7 +10,7 @@ import click
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """Give a function that shows what begins, and how long it has been going on."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _on_terminal():
         yield lambda step: click.echo(f"{step} ...", err=True)
         return
     from rich.console import Console
@@ -27,3 +27,48 @@ def steps() -> Iterator[Callable[[str], None]]:
         yield begin
         for task in progress.tasks:
             progress.update(task.id, total=1, completed=1)
+
+
+@contextmanager
+def bar(step: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how much of a step is done: so many, of so many in all."""
+    if not _on_terminal():
+        yield _tenths(step)
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(step, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _tenths(step: str) -> Callable[[int, int], None]:
+    """Return a function that prints a line whenever another tenth is done."""
+    tenths = 0
+
+    def show(done: int, total: int) -> None:
+        nonlocal tenths
+        if 10 * done // total > tenths:
+            tenths = 10 * done // total
+            click.echo(f"{step}: {done} of {total}", err=True)
+
+    return show
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

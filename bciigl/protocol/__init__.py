@@ -1,6 +1,16 @@
 """What is the experiment? Protocols: their model, their files, their checks."""
 
-from bciigl.protocol.load import Problem, ProtocolError, Report, check, dump, find, load, shipped
+from bciigl.protocol.load import (
+    Problem,
+    ProtocolError,
+    Report,
+    check,
+    dump,
+    find,
+    load,
+    parse_change,
+    shipped,
+)
 from bciigl.protocol.model import Protocol
 
 __all__ = [
@@ -12,5 +22,6 @@ __all__ = [
     "dump",
     "find",
     "load",
+    "parse_change",
     "shipped",
 ]

@@ -1,8 +1,10 @@
 """From a file or a shipped name to a checked protocol, with every problem told at once."""
 
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ MOST_PROBLEMS = 100
 SHIPPED = Path(__file__).parent.parent / "protocols"
 
 Further = Callable[[Protocol, Path], Iterable[Finding]]
+Changes = Mapping[str, Any]
+"""New values by field, such as ``{"timing.isi": 8.0}``."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,16 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
 
 
-def load(source: str | os.PathLike, further: Further | None = None) -> Protocol:
+def load(
+    source: str | os.PathLike, further: Further | None = None, changes: Changes | None = None
+) -> Protocol:
     """Return the protocol in a file, or the shipped one of that name.
 
     Parameters
     ----------
     source : str or path-like
         The path of a YAML file, or a name that `shipped` lists.
-    further : function, optional
+    further, changes
         As in `check`.
 
     Raises
@@ -95,10 +101,25 @@ def load(source: str | os.PathLike, further: Further | None = None) -> Protocol:
     ProtocolError
         With every problem of the file.
     """
-    report = check(source, further)
+    report = check(source, further, changes)
     if report.protocol is None:
         raise ProtocolError(report.problems)
     return report.protocol
+
+
+def parse_change(text_of_change: str) -> tuple[str, Any]:
+    """Return the field and the new value in a text such as ``timing.isi=8``.
+
+    The value is read as it would be in a protocol file: ``[a, b]`` is a list, ``'7'`` a word.
+    """
+    field, equals, value = text_of_change.partition("=")
+    if not equals or not field.strip():
+        raise BciiglError(f"{text_of_change}: should be field=value, such as timing.isi=8")
+    document = text.parse(value)
+    if document.complaints:
+        shown = document.complaints[0].message if value.strip() else "has no value"
+        raise BciiglError(printable(f"{text_of_change}: {shown}"))
+    return field.strip(), document.data
 
 
 def find(source: str | os.PathLike) -> Path:
@@ -107,7 +128,9 @@ def find(source: str | os.PathLike) -> Path:
     return shipped().get(file, Path(file))
 
 
-def check(source: str | os.PathLike, further: Further | None = None) -> Report:
+def check(
+    source: str | os.PathLike, further: Further | None = None, changes: Changes | None = None
+) -> Report:
     """Read and check a protocol as `load` does, and report instead of raising.
 
     Parameters
@@ -117,14 +140,17 @@ def check(source: str | os.PathLike, further: Further | None = None) -> Report:
     further : function, optional
         What else can be wrong with a valid protocol, such as `bciigl.brain.check.brain_findings`:
         from the protocol and its file's folder to findings.
+    changes : dict, optional
+        New values of fields, by names such as ``timing.isi``, in place of those in the file.
     """
+    changes = changes or {}
     file = os.fspath(source)
     path = find(source)
     content = _read(path)
     if isinstance(content, BciiglError):
         return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
     document = text.parse(content)
-    protocol, findings = validate(document.data)
+    protocol, findings = validate(_changed(document.data, changes))
     if protocol is not None:
         findings += _missing_files(protocol, path.parent)
         if further and not findings and not document.complaints:
@@ -132,12 +158,12 @@ def check(source: str | os.PathLike, further: Further | None = None) -> Report:
     complaints = [*document.complaints, *(_located(document, each) for each in findings)]
     if complaints:
         complaints.sort(key=lambda each: each.position or (0, 0))
-        problems = [_problem(file, each) for each in complaints[:MOST_PROBLEMS]]
+        problems = [_problem(file, each, changes) for each in complaints[:MOST_PROBLEMS]]
         if more := complaints[MOST_PROBLEMS:]:
             problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
         return Report(file, None, tuple(problems), ())
     remarks = (_located(document, each) for each in advice(protocol))
-    return Report(file, protocol, (), tuple(_problem(file, each) for each in remarks))
+    return Report(file, protocol, (), tuple(_problem(file, each, changes) for each in remarks))
 
 
 def dump(protocol: Protocol) -> str:
@@ -190,7 +216,27 @@ def _located(document: text.Document, finding: Finding) -> text.Complaint:
     return text.Complaint(finding.path, (1, 1), finding.message)
 
 
-def _problem(file: str, complaint: text.Complaint) -> Problem:
+def _changed(data: Any, changes: Changes) -> Any:
+    """Return a copy of a file's data in which some fields have other values."""
+    if not changes or not isinstance(data, dict):
+        return data
+    data = deepcopy(data)
+    for name, value in changes.items():
+        *sections, field = name.split(".")
+        parent = data
+        for section in sections:
+            if not isinstance(parent.get(section), dict):
+                parent[section] = {}
+            parent = parent[section]
+        parent[field] = value
+    return data
+
+
+def _problem(file: str, complaint: text.Complaint, changes: Changes) -> Problem:
     line, column = complaint.position or (None, None)
     dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in complaint.path)
-    return Problem(file, line, column, dotted.removeprefix("."), complaint.message)
+    dotted = dotted.removeprefix(".")
+    for name, value in changes.items():
+        if re.match(rf"{re.escape(name)}($|[.\[])", dotted):  # the field itself, or within it
+            return Problem(f"{file} with {name}={value}", None, None, dotted, complaint.message)
+    return Problem(file, line, column, dotted, complaint.message)

@@ -22,7 +22,7 @@ from bciigl.protocol.science import refusals
 
 EventKind = Literal["imagination", "perception", "judgment"]
 LearnerId = Literal["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
-PolicyName = Literal["uniform", "explore-then-commit", "epsilon-greedy"]
+PolicyName = Literal["uniform", "fixed", "explore-then-commit", "epsilon-greedy"]
 
 
 def field(default: Any, unit: str, description: str, **limits: Any) -> Any:
@@ -261,7 +261,9 @@ class Feedback(Section):
 class Agent(Section):
     """How the guesses are made."""
 
-    policy: PolicyName = field("uniform", "choice", "how the agent guesses")
+    policy: PolicyName = field(
+        "uniform", "choice", "how the agent guesses; fixed: as a policy learned before"
+    )
     epsilon: float = field(
         0.2, "share of trials", "how often epsilon-greedy guesses uniformly", gt=0, le=1
     )

@@ -75,6 +75,15 @@ def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
     return match_rate * (1 - lapse) + (1 - match_rate) * lapse
 
 
+def known_match_rate(protocol: Protocol) -> float | None:
+    """Return how often guesses match on catch trials, or None where there are none.
+
+    Never quite always or never, which is more than a learner can make use of.
+    """
+    catch = protocol.task.catch
+    return min(max(catch.match_rate, 0.01), 0.99) if catch.share else None
+
+
 def _order_of_events(protocol: Protocol) -> Iterator[Finding]:
     events, weights = protocol.task.events, protocol.feedback
     allowed = [kind for kind in ("imagination", "perception", "judgment") if kind in events]
@@ -249,7 +258,8 @@ def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
 
 def _never_learns(protocol: Protocol) -> Iterator[Finding]:
     runs = schedule.run_count(protocol, protocol.task.trials)
-    if protocol.agent.policy != "uniform" and protocol.agent.uniform_runs >= runs:
+    learns = protocol.agent.policy in ("explore-then-commit", "epsilon-greedy")
+    if learns and protocol.agent.uniform_runs >= runs:
         yield Finding(
             ("agent", "uniform_runs"),
             f"the agent never acts on what it learns: all runs of the session ({runs}) are "

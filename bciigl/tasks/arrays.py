@@ -6,10 +6,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
+from bciigl.base.progress import Report, silent
 from bciigl.learn.diagnose import Verdict
 from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import (
@@ -48,6 +50,8 @@ class Recorded:
         The right actions of the test contexts.
     test_run : array, (test trials,), optional
         The runs of the test contexts.
+    options : int, optional
+        How many actions there are, where that is known.
     """
 
     context: np.ndarray
@@ -62,10 +66,13 @@ class Recorded:
     test_context: np.ndarray | None = None
     test_label: np.ndarray | None = None
     test_run: np.ndarray | None = None
+    options: int | None = None
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are: one more than the largest."""
+        """How many actions there are: as known, or one more than the largest."""
+        if self.options is not None:
+            return self.options
         known = (self.action, self.label, self.test_label)
         return max(2, *(int(each.max()) + 1 for each in known if each is not None))
 
@@ -106,7 +113,7 @@ class Recorded:
 _TRIALS = ("context", "action", "feedback", "run", "propensity", "baseline", "reward", "label")
 _TESTS = ("test_context", "test_label", "test_run")
 _REQUIRED = ("context", "action", "feedback")
-_KNOWN = tuple(each.name for each in fields(Recorded))
+_KNOWN = tuple(each.name for each in fields(Recorded) if each.name != "options")
 
 
 def load_arrays(path: str | os.PathLike) -> Recorded:
@@ -120,7 +127,7 @@ def load_arrays(path: str | os.PathLike) -> Recorded:
     try:
         arrays = read_arrays(path)
         _known_names(arrays)
-        return _checked(arrays)
+        return check_recorded(arrays)
     except InputError as error:
         raise ArraysError(f"{path}: {error}") from error
 
@@ -136,7 +143,21 @@ def _known_names(arrays: dict[str, np.ndarray]) -> None:
         raise InputError(f"array {missing[0]} is missing; found {found}")
 
 
-def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
+def check_recorded(arrays: dict[str, np.ndarray], options: int | None = None) -> Recorded:
+    """Return arrays as interactions.
+
+    Parameters
+    ----------
+    arrays : dict
+        By the names that `Recorded` has for them.
+    options : int, optional
+        How many actions there are, where that is known.
+
+    Raises
+    ------
+    InputError
+        If an array is of the wrong shape, or has missing or infinite values.
+    """
     given = arrays.get
     data = check_interactions(
         arrays["context"],
@@ -145,6 +166,7 @@ def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
         propensity=given("propensity"),
         run=given("run"),
         baseline=given("baseline"),
+        n_actions=options,
     )
     checked: dict[str, Any] = {**arrays, "context": data.context, "feedback": data.feedback}
     checked["action"] = data.action
@@ -170,7 +192,7 @@ def _checked(arrays: dict[str, np.ndarray]) -> Recorded:
             checked["test_run"] = check_whole(arrays["test_run"], "test_run", len(test))
     elif "test_label" in arrays or "test_run" in arrays:
         raise InputError("array test_context is missing")
-    return Recorded(**checked)
+    return Recorded(**checked, options=options)
 
 
 def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
@@ -194,11 +216,14 @@ class Result:
         Fitted.
     accuracy : float or None
         Percent of the test contexts for which it chooses the right action.
+    interval : (float, float) or None
+        Of the accuracy, 95 %, by Wilson's method.
     """
 
     learner_id: str
     learner: BaseEstimator
     accuracy: float | None
+    interval: tuple[float, float] | None
 
     @property
     def match_rates(self) -> list[float] | None:
@@ -215,6 +240,7 @@ class Result:
         """Return plain data, as for JSON."""
         return {
             "accuracy": self.accuracy,
+            "interval": self.interval,
             "match_rates": self.match_rates,
             "objective": getattr(self.learner, "objective_", None),
             "diagnosis": None if self.diagnosis is None else self.diagnosis.as_dict(),
@@ -237,6 +263,32 @@ def learners_for(recorded: Recorded, wanted: Sequence[str] = ()) -> tuple[str, .
         if each in told and told[each][1] is None:
             raise ArraysError(f"{each} needs the array {told[each][0]}")
     return tuple(dict.fromkeys(wanted))
+
+
+def learn_with(
+    recorded: Recorded,
+    learners: Sequence[str],
+    *,
+    one_right: bool = True,
+    seed: int = 0,
+    report: Report = silent,
+) -> list[Result]:
+    """Fit learners to recorded interactions, one after the other.
+
+    Parameters
+    ----------
+    recorded, one_right, seed
+        As in `learn_from`.
+    learners : sequence of str
+        What `learners_for` gives.
+    report : function, optional
+        Told what begins.
+    """
+    results = []
+    for each in learners:
+        report(f"learning with {each}")
+        results.append(learn_from(recorded, each, one_right=one_right, seed=seed))
+    return results
 
 
 def learn_from(
@@ -263,11 +315,16 @@ def learn_from(
     """
     learners_for(recorded, [learner_id])
     learner = _fitted(recorded, learner_id, one_right, seed)
-    accuracy = None
-    if recorded.test_context is not None and recorded.test_label is not None:
-        chosen = learner.predict(recorded.test_context, run=recorded.test_run)
-        accuracy = 100 * float(np.mean(chosen == recorded.test_label))
-    return Result(learner_id, learner, accuracy)
+    if recorded.test_context is None or recorded.test_label is None:
+        return Result(learner_id, learner, None, None)
+    right = learner.predict(recorded.test_context, run=recorded.test_run) == recorded.test_label
+    return Result(learner_id, learner, *share_with_interval(right))
+
+
+def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """Return how many percent are true, and their 95 % interval by Wilson's method."""
+    interval = binomtest(int(true.sum()), len(true)).proportion_ci(method="wilson")
+    return 100 * float(true.mean()), (100 * interval.low, 100 * interval.high)
 
 
 def _fitted(recorded: Recorded, learner_id: str, one_right: bool, seed: int) -> BaseEstimator:

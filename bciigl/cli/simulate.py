@@ -1,0 +1,172 @@
+"""`bciigl simulate`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bciigl.cli.output import json_option
+from bciigl.cli.progress import bar, steps
+from bciigl.cli.results import echo_results
+
+if TYPE_CHECKING:
+    from bciigl.loop import Clock
+    from bciigl.protocol import Protocol
+
+DEFAULT = "number_guessing"
+
+
+@click.command()
+@click.argument("protocol", required=False)
+@click.option("--noise", type=float, help="Share of a real brain's noise (brain.noise).")
+@click.option("--trials", type=int, help="How many trials to learn from (task.trials).")
+@click.option("--seed", type=int, help="The same seed gives the same bytes (seed).")
+@click.option(
+    "--agent",
+    metavar="NAME|FOLDER",
+    help="uniform, explore-then-commit or epsilon-greedy; or what bciigl learn --out saved.",
+)
+@click.option("--engine", help="Noise engine: exact or fmrisim (brain.engine).")
+@click.option(
+    "--set",
+    "settings",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Any field of the protocol, such as timing.isi=8; may be repeated.",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Record here; by default the protocol's name.",
+)
+@click.option(
+    "--resume", metavar="FOLDER", type=click.Path(), help="Go on with a recording that was stopped."
+)
+@click.option("--real-time", is_flag=True, help="Give frames when a scanner would.")
+@json_option
+def simulate(
+    protocol: str | None,
+    noise: float | None,
+    trials: int | None,
+    seed: int | None,
+    agent: str | None,
+    engine: str | None,
+    settings: tuple[str, ...],
+    out: str | None,
+    resume: str | None,
+    real_time: bool,
+    as_json: bool,
+) -> None:
+    """Simulate an experiment in a closed loop, record it, and learn from it.
+
+    PROTOCOL is the path of a YAML file or the name of a shipped protocol, number_guessing by
+    default. A simulated person imagines options, an agent guesses, and the brain answers; all of it
+    is recorded as a BIDS dataset. The protocol's learners then learn from the first session and are
+    tested on a second one.
+
+    If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
+    dataset.
+    """
+    from bciigl.loop import Clock
+    from bciigl.protocol import parse_change
+    from bciigl.recording import open_dataset
+    from bciigl.tasks.arrays import learn_with
+    from bciigl.tasks.sessions import load_session, session_learners
+
+    fields = {"brain.noise": noise, "task.trials": trials, "seed": seed, "brain.engine": engine}
+    changes = {name: value for name, value in fields.items() if value is not None}
+    changes |= dict(map(parse_change, settings))
+    clock = Clock() if real_time else None
+    folder = _recorded(protocol, changes, agent, out, resume, clock)
+    dataset = open_dataset(folder)
+    recorded = load_session(dataset)
+    with steps() as report:
+        learners = session_learners(dataset, recorded)
+        results = learn_with(recorded, learners, seed=dataset.protocol.seed, report=report)
+    further = {} if clock is None else {"lateness": clock.report()}
+    echo_results(recorded, results, dataset, folder, as_json, **further)
+
+
+def _recorded(
+    source: str | None,
+    changes: dict[str, Any],
+    agent: str | None,
+    out: str | None,
+    resume: str | None,
+    clock: Clock | None,
+) -> str:
+    """Record a session, or the rest of one, and return the folder it is in."""
+    from bciigl import loop
+    from bciigl.base.errors import BciiglError
+    from bciigl.learn import load_learner
+    from bciigl.protocol import find
+    from bciigl.recording import is_dataset
+
+    if resume is not None and out is not None:
+        raise BciiglError("--out is for a new recording, --resume for one that was stopped")
+    policy = None
+    if agent is not None:
+        if os.path.isdir(agent):
+            policy, agent = load_learner(agent), "fixed"
+        changes = {**changes, "agent.policy": agent}
+    # Without a word of what it is, a recording goes on as what it was begun as.
+    wanted = None
+    if resume is None or source or changes:
+        wanted = _protocol(source or DEFAULT, changes)
+    folder = resume or out or _free_folder(wanted.name)
+    with _stoppable(folder), bar("recording trials") as progress:
+        if resume is not None and (wanted is None or is_dataset(resume)):
+            loop.resume(folder, expected=wanted, clock=clock, progress=progress)
+        else:
+            paths = find(source or DEFAULT).parent
+            loop.record(wanted, folder, folder=paths, policy=policy, clock=clock, progress=progress)
+    return folder
+
+
+def _protocol(source: str, changes: dict[str, Any]) -> Protocol:
+    """Return the protocol with its changes; what is unwise about it is told."""
+    from bciigl.brain.check import brain_findings
+    from bciigl.protocol import ProtocolError, check
+
+    report = check(source, brain_findings, changes)
+    if report.protocol is None:
+        raise ProtocolError(report.problems)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return report.protocol
+
+
+def _free_folder(name: str) -> str:
+    """Return a name for a folder that is not there: the given one, or with a number after it."""
+    number = 1
+    while os.path.lexists(folder := name if number == 1 else f"{name}_{number}"):
+        number += 1
+    return folder
+
+
+@contextmanager
+def _stoppable(folder: str) -> Iterator[None]:
+    """Say how to go on, where a recording stops that was begun."""
+    from bciigl.base.errors import BciiglError
+    from bciigl.recording import is_dataset
+
+    how = f"go on with: bciigl simulate --resume {shlex.quote(folder)}"
+    try:
+        yield
+    except KeyboardInterrupt:
+        if is_dataset(folder):
+            click.echo(f"stopped; {how}", err=True)
+        raise
+    except OSError as error:
+        # Not if there was a dataset before, or still is none.
+        if isinstance(error, FileExistsError) or not is_dataset(folder):
+            raise
+        raise BciiglError(
+            f"{error.filename}: {error.strerror}; when that is mended, {how}"
+        ) from error

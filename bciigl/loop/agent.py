@@ -1,0 +1,245 @@
+"""Who guesses: agents that see contexts and feedback, and nothing else.
+
+There is no reward in their interface, and nothing reachable from what they are given leads to one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bciigl.base.errors import BciiglError
+from bciigl.learn import ActionInclusiveIGL
+from bciigl.protocol.model import Agent as Settings
+
+
+class Choice(NamedTuple):
+    """A guess.
+
+    Attributes
+    ----------
+    action : int
+        Which option is guessed, from 0.
+    propensity : float
+        How probable this guess was.
+    explored : bool
+        Whether it was drawn uniformly, whatever the agent has learned.
+    """
+
+    action: int
+    propensity: float
+    explored: bool
+
+
+class Agent:
+    """Guesses uniformly, and is what other agents build on.
+
+    A run begins with `begin_run` and ends with `end_run`; in each of its trials the agent is asked
+    to `act`, and then shown what came of it to `observe`. On catch trials, where the experimenter
+    guesses, it only observes.
+
+    Parameters
+    ----------
+    n_actions : int
+        How many options there are.
+    """
+
+    def __init__(self, n_actions: int) -> None:
+        self.n_actions = n_actions
+
+    def begin_run(self, rng: np.random.Generator) -> None:
+        """Get ready for a run, with time to learn and random numbers to guess with."""
+        self._rng = rng
+
+    def act(self, context: np.ndarray) -> Choice:
+        """Return a guess.
+
+        Parameters
+        ----------
+        context : array, (features,)
+            What imagination evoked, as far as can be told at the time of the decision.
+        """
+        return self._explore()
+
+    def observe(
+        self,
+        context: np.ndarray,
+        action: int,
+        feedback: np.ndarray,
+        propensity: float,
+        *,
+        catch: bool = False,
+    ) -> None:
+        """Take notice of what the brain answered.
+
+        Parameters
+        ----------
+        context : array, (features,)
+            As the agent saw it.
+        action : int
+            What was guessed.
+        feedback : array, (features,)
+            What the guess evoked, from the frames up to the trial's end.
+        propensity : float
+            How probable the guess was.
+        catch : bool
+            Whether the experimenter chose it, in a catch trial.
+        """
+
+    def end_run(self) -> None:
+        """Take notice that a run is over."""
+
+    def _explore(self) -> Choice:
+        return Choice(int(self._rng.integers(self.n_actions)), 1 / self.n_actions, True)
+
+
+class FixedAgent(Agent):
+    """Guesses by a policy that was learned before, and learns nothing.
+
+    Parameters
+    ----------
+    n_actions : int
+        How many options there are.
+    policy : estimator
+        A fitted learner.
+    """
+
+    def __init__(self, n_actions: int, policy: BaseEstimator) -> None:
+        super().__init__(n_actions)
+        if policy.n_actions_ != n_actions:
+            raise BciiglError(
+                f"the policy has {policy.n_actions_} actions, but the protocol {n_actions} options"
+            )
+        self.policy = policy
+
+    def act(self, context: np.ndarray) -> Choice:
+        """Return what the policy chooses."""
+        return Choice(int(self.policy.predict(context[None])[0]), 1.0, False)
+
+
+class LearningAgent(Agent):
+    """Guesses uniformly in the first runs, then learns between runs and guesses what it learned.
+
+    It learns by `ActionInclusiveIGL` from all runs before. Match and mismatch are told apart by the
+    first runs' uniform guesses and the catch trials, never by guesses the agent has improved.
+
+    Parameters
+    ----------
+    n_actions : int
+        How many options there are.
+    uniform_runs : int
+        How many runs are guessed uniformly at first.
+    learn_every : int
+        It learns again after so many runs.
+    epsilon : float
+        How often it still guesses uniformly afterwards; 0 to commit to what it learned.
+    catch_match_rate : float, optional
+        How often guesses match on catch trials, where there are any.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        *,
+        uniform_runs: int,
+        learn_every: int = 1,
+        epsilon: float = 0.0,
+        catch_match_rate: float | None = None,
+    ) -> None:
+        super().__init__(n_actions)
+        self.uniform_runs = uniform_runs
+        self.learn_every = learn_every
+        self.epsilon = epsilon
+        self.catch_match_rate = catch_match_rate
+        self.policy: ActionInclusiveIGL | None = None
+        self._observed: list[tuple] = []
+        self._ends: list[int] = []  # how many trials had been observed at the end of each run
+        self._learned_from = 0  # so many runs
+
+    def begin_run(self, rng: np.random.Generator) -> None:
+        """Learn, if it is time to."""
+        super().begin_run(rng)
+        runs = len(self._ends)
+        if runs < self.uniform_runs:
+            return
+        # Worked out from the number of runs alone, so that runs may be observed without guessing.
+        due = runs - (runs - self.uniform_runs) % self.learn_every
+        if due != self._learned_from:
+            self.policy, self._learned_from = self._learned(self._ends[due - 1]), due
+
+    def act(self, context: np.ndarray) -> Choice:
+        """Return a guess: uniform, or what the policy chooses."""
+        if self.policy is None:
+            return self._explore()
+        chosen = int(self.policy.predict(context[None])[0])
+        explored = bool(self._rng.random() < self.epsilon)
+        action = self._explore().action if explored else chosen
+        propensity = self.epsilon / self.n_actions + (1 - self.epsilon) * (action == chosen)
+        return Choice(action, propensity, explored)
+
+    def observe(
+        self,
+        context: np.ndarray,
+        action: int,
+        feedback: np.ndarray,
+        propensity: float,
+        *,
+        catch: bool = False,
+    ) -> None:
+        """Keep a trial to learn from."""
+        self._observed.append((context, action, feedback, propensity, len(self._ends), catch))
+
+    def end_run(self) -> None:
+        """Count the run."""
+        self._ends.append(len(self._observed))
+
+    def _learned(self, trials: int) -> ActionInclusiveIGL | None:
+        """Return what can be learned from the first trials; None if there are none."""
+        if not trials:
+            return None
+        observed = zip(*self._observed[:trials], strict=True)
+        context, action, feedback, propensity, run, catch = map(np.array, observed)
+        known = self.catch_match_rate if catch.any() else None
+        learner = ActionInclusiveIGL(n_actions=self.n_actions, match_rate=known)
+        return learner.fit(
+            context, action, feedback, propensity=propensity, run=run, baseline=catch
+        )
+
+
+def make_agent(
+    settings: Settings,
+    n_actions: int,
+    *,
+    catch_match_rate: float | None = None,
+    policy: BaseEstimator | None = None,
+) -> Agent:
+    """Return the agent that a protocol's section `agent` describes.
+
+    Parameters
+    ----------
+    settings : bciigl.protocol.model.Agent
+        The section.
+    n_actions : int
+        How many options there are.
+    catch_match_rate : float, optional
+        How often guesses match on catch trials, where there are any.
+    policy : estimator, optional
+        A fitted learner, for the agent that keeps to it.
+    """
+    if (policy is not None) != (settings.policy == "fixed"):
+        raise BciiglError(
+            "agent.policy is fixed: it needs the folder of a saved policy"
+            if policy is None
+            else f"agent.policy is {settings.policy}: it takes no saved policy, fixed does"
+        )
+    if settings.policy == "uniform":
+        return Agent(n_actions)
+    if settings.policy == "fixed":
+        return FixedAgent(n_actions, policy)
+    return LearningAgent(
+        n_actions,
+        uniform_runs=settings.uniform_runs,
+        learn_every=settings.learn_every,
+        epsilon=settings.epsilon if settings.policy == "epsilon-greedy" else 0.0,
+        catch_match_rate=catch_match_rate,
+    )

@@ -1,0 +1,287 @@
+"""The whole experiment: both sessions, run by run, recorded as they go."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.files import make_folder, remove_unfinished
+from bciigl.base.seeds import Seed
+from bciigl.brain import Brain
+from bciigl.estimate import feedback
+from bciigl.learn import load_learner, save_learner
+from bciigl.loop.agent import Agent, make_agent
+from bciigl.loop.clock import Clock
+from bciigl.loop.human import Human
+from bciigl.loop.runs import conduct, show
+from bciigl.protocol import Protocol
+from bciigl.protocol.explain import validate
+from bciigl.protocol.schedule import session_trials, trials_per_run
+from bciigl.protocol.science import known_match_rate
+from bciigl.recording import open_dataset
+from bciigl.recording.bids import Truth, write_description, write_run, write_truth
+from bciigl.recording.journal import Journal, JournalError
+from bciigl.recording.layout import JOURNAL, POLICY, is_finished
+from bciigl.recording.trial import Trial
+
+Progress = Callable[[int, int], None]
+"""Called with how many trials have been recorded, and how many there will be."""
+
+
+def silent(trials: int, total: int) -> None:
+    """Report no progress."""
+
+
+def record(
+    protocol: Protocol,
+    out: str | os.PathLike,
+    *,
+    folder: str | os.PathLike | None = None,
+    policy: BaseEstimator | None = None,
+    clock: Clock | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Simulate an experiment in a closed loop, and record it as a BIDS dataset.
+
+    If it is stopped, `resume` goes on with it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment; its seed fixes every bit of the dataset.
+    out : path-like
+        A folder that is absent or empty.
+    folder : path-like, optional
+        What paths in the protocol are relative to.
+    policy : estimator, optional
+        A fitted learner, for the agent that keeps to it (``agent.policy: fixed``).
+    clock : Clock, optional
+        Paces frames in real time. Without it all is as fast as possible; the dataset is the same.
+    progress : function, optional
+        Called after each trial.
+    """
+    brain = Brain(protocol, folder)
+    agent = _agent(protocol, policy)
+    _check_pace(protocol, clock)
+    out = _new_folder(out)
+    header = {
+        "protocol": protocol.model_dump(mode="json"),
+        "folder": None if folder is None else os.path.abspath(folder),
+        "brain": _fingerprint(brain),
+    }
+    journal = Journal.create(out, header)
+    try:
+        if policy is not None:
+            save_learner(policy, out / POLICY)
+        _go_on(_Recording(brain, out, journal, clock, progress), agent)
+    finally:
+        journal.close()
+
+
+def resume(
+    out: str | os.PathLike,
+    *,
+    expected: Protocol | None = None,
+    clock: Clock | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Go on with a recording that was stopped; the dataset will be as if it had not been.
+
+    Parameters
+    ----------
+    out : path-like
+        The folder of the recording. If nothing is missing there, nothing is done.
+    expected : Protocol, optional
+        The experiment that it should be of.
+    clock, progress
+        As in `record`.
+
+    Raises
+    ------
+    BciiglError
+        If there is no recording, if it is of another protocol, if another process is at it, or if
+        what is there does not fit what this version would record.
+    """
+    out = Path(out)
+    if is_finished(out):
+        _refuse_another(out, open_dataset(out).protocol, expected)
+        return
+    journal = Journal.reopen(out)
+    try:
+        protocol = _journal_protocol(journal)
+        _refuse_another(out, protocol, expected)
+        _check_pace(protocol, clock)
+        brain = Brain(protocol, journal.header["folder"])
+        if _fingerprint(brain) != journal.header["brain"]:
+            raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
+        policy = None
+        if protocol.agent.policy == "fixed":
+            if not (out / POLICY).exists():
+                raise JournalError(
+                    f"{out}: was stopped before anything was recorded: delete it and begin again"
+                )
+            policy = load_learner(out / POLICY)
+        _go_on(_Recording(brain, out, journal, clock, progress), _agent(protocol, policy))
+    finally:
+        journal.close()
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """What all runs of a recording share."""
+
+    brain: Brain
+    out: Path
+    journal: Journal
+    clock: Clock | None
+    progress: Progress
+
+    @property
+    def total(self) -> int:
+        """How many trials there will be."""
+        return sum(session_trials(self.brain.protocol).values())
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What the journal has of a run: its first trials, and whether its files are written."""
+
+    trials: list[Trial]
+    written: bool
+
+
+def _go_on(recording: _Recording, agent: Agent) -> None:
+    """Record what is not recorded yet, and end with a dataset that has no journal."""
+    protocol = recording.brain.protocol
+    remove_unfinished(recording.out)
+    write_description(recording.out, protocol, recording.brain.region)
+    known = _known(recording.journal)
+    agents = {"train": agent, "test": Agent(agent.n_actions)}
+    done = 0
+    for session, trials in session_trials(protocol).items():
+        for run, count in enumerate(trials_per_run(protocol, trials)):
+            place, past = next(known, (None, _Past([], False)))
+            if place not in (None, (session, run)) or len(past.trials) > count:
+                raise JournalError(f"{recording.journal.path}: its runs are not in order")
+            if past.written:
+                for trial in past.trials:
+                    show(agents[session], trial)
+            else:
+                _record_run(recording, agents[session], (session, run), count, past.trials, done)
+            agents[session].end_run()
+            done += count
+            recording.progress(done, recording.total)
+    recording.journal.remove()
+
+
+def _record_run(
+    recording: _Recording,
+    agent: Agent,
+    place: tuple[str, int],
+    trials: int,
+    past: list[Trial],
+    before: int,
+) -> None:
+    """Record one run, of which there may be some trials already, and so many trials before it."""
+    brain, out, journal = recording.brain, recording.out, recording.journal
+    protocol, (session, run) = brain.protocol, place
+    seed = Seed(protocol.seed).child("session", session, "run", run)
+    # The test session is for scoring: its guesses are all free, and favour no learner.
+    human = Human(protocol, trials, seed.rng("human"), catch=session == "train")
+    # Not the stream itself: it would lead to the seed, and that to the person's stream.
+    agent.begin_run(np.random.default_rng(int(seed.rng("agent").integers(2**63))))
+
+    def keep(number: int, trial: Trial) -> None:
+        journal.append({"session": session, "run": run, "trial": number, **trial.as_dict()})
+        recording.progress(before + number + 1, recording.total)
+
+    frames, done = conduct(brain, human, agent, place, past=past, keep=keep, clock=recording.clock)
+    write_run(out, protocol, brain.region, place, frames, done, feedback(frames, protocol))
+    judgments = [human.judge(number, trial.action) for number, trial in enumerate(done)]
+    truth = Truth(human.meant, human.imagined, *zip(*judgments, strict=True))
+    write_truth(out, protocol, place, truth)
+    journal.append({"session": session, "run": run, "written": True})
+    journal.sync()
+
+
+def _journal_protocol(journal: Journal) -> Protocol:
+    protocol, findings = validate(journal.header.get("protocol"))
+    if findings:
+        raise JournalError(f"{journal.path}: its protocol cannot be used: {findings[0].message}")
+    return protocol
+
+
+def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
+    """Raise an error that says in what a recording's protocol is not the one expected."""
+    if expected is None or known.content_hash == expected.content_hash:
+        return
+    ours, theirs = (_flat(each.model_dump(mode="json")) for each in (expected, known))
+    name = next(name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
+    raise BciiglError(
+        f"{out}: was begun with another protocol: {name} is {theirs.get(name)} there, "
+        f"{ours.get(name)} here"
+    )
+
+
+def _flat(section: dict, within: str = "") -> dict:
+    """Return the fields of all sections by names such as ``timing.isi``."""
+    fields = {}
+    for name, value in section.items():
+        inner = _flat(value, f"{within}{name}.") if isinstance(value, dict) else None
+        fields |= {f"{within}{name}": value} if inner is None else inner
+    return fields
+
+
+def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
+    """Yield what the journal has, run by run."""
+    try:
+        entries = journal.entries()
+        for place, group in groupby(entries, lambda each: (each["session"], each["run"])):
+            lines = list(group)
+            trials = [Trial.from_dict(each) for each in lines if "trial" in each]
+            numbers = [each["trial"] for each in lines if "trial" in each]
+            if numbers != list(range(len(trials))):
+                raise JournalError(f"{journal.path}: its trials are not in order")
+            yield place, _Past(trials, "written" in lines[-1])
+    except (KeyError, TypeError, ValueError) as error:
+        raise JournalError(f"{journal.path}: is not a journal of a session") from error
+
+
+def _agent(protocol: Protocol, policy: BaseEstimator | None) -> Agent:
+    return make_agent(
+        protocol.agent,
+        len(protocol.task.options),
+        catch_match_rate=known_match_rate(protocol),
+        policy=policy,
+    )
+
+
+def _check_pace(protocol: Protocol, clock: Clock | None) -> None:
+    if clock is not None and protocol.recording == "separate":
+        raise BciiglError(
+            "recording: separate is not made in real time: its signal is scaled after the fact; "
+            "use recording: shared"
+        )
+
+
+def _new_folder(out: str | os.PathLike) -> Path:
+    out = Path(os.path.abspath(out))
+    if os.path.lexists(out / JOURNAL):
+        raise BciiglError(f"{out}: a recording was begun there; resume it, or use another folder")
+    make_folder(out)
+    return out
+
+
+def _fingerprint(brain: Brain) -> str:
+    """Return a digest of what the recording depends on besides the protocol."""
+    subject, region = brain.subject, brain.region
+    digest = hashlib.sha256(subject.noise.model_dump_json().encode())
+    for array in (region.voxels, region.affine, subject.base[subject.mask]):
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()

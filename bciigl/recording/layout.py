@@ -1,0 +1,98 @@
+"""Where the files of a dataset are, and tables in them.
+
+The names follow the Brain Imaging Data Structure (BIDS). What is estimated from the recording is in
+one derivative dataset; the truth, which no agent and no label-free learner may see, in another.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.files import write_text
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import run_count, session_trials
+
+SUBJECT = "sub-01"
+ESTIMATES = Path("derivatives", "bciigl")
+TRUTH = Path("derivatives", "truth")
+DESCRIPTION = "dataset_description.json"
+JOURNAL = "journal.txt"
+PROTOCOL = ESTIMATES / "protocol.yaml"
+POLICY = ESTIMATES / "policy"
+MASK = ESTIMATES / SUBJECT / "func" / f"{SUBJECT}_desc-region_mask.nii.gz"
+
+
+class DatasetError(BciiglError):
+    """What is wrong with a recorded dataset."""
+
+
+def is_finished(folder: Path) -> bool:
+    """Tell whether a folder holds a whole dataset: its description comes before all runs."""
+    return (folder / DESCRIPTION).exists() and not (folder / JOURNAL).exists()
+
+
+def task_label(protocol: Protocol) -> str:
+    """Return the task's name as BIDS has it in file names: letters and digits alone."""
+    return re.sub("[^A-Za-z0-9]", "", protocol.name)
+
+
+def run_stem(protocol: Protocol, session: str, run: int, kind: str | None = None) -> Path:
+    """Return the path of a run's files within a dataset, but for what they end in.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    session : str
+        ``"train"`` or ``"test"``.
+    run : int
+        From 0; in file names they are counted from 1.
+    kind : str, optional
+        The kind of event that a separate recording is of.
+    """
+    digits = max(2, len(str(run_count(protocol, session_trials(protocol)[session]))))
+    parts = [SUBJECT, f"ses-{session}", f"task-{task_label(protocol)}"]
+    parts += [f"acq-{kind}"] if kind else []
+    parts += [f"run-{run + 1:0{digits}}"]
+    return Path(SUBJECT, f"ses-{session}", "func", "_".join(parts))
+
+
+def beside(root: Path, stem: Path, ending: str) -> Path:
+    """Return the path of a file that belongs to a run."""
+    return root / stem.parent / f"{stem.name}_{ending}"
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[str]]) -> None:
+    """Write columns of text as tab-separated values."""
+    rows = [tuple(columns), *zip(*columns.values(), strict=True)]
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows), overwrite=True)
+
+
+def read_table(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return some columns of a table as text.
+
+    Raises
+    ------
+    DatasetError
+        If the file is not there, or is no table with these columns.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+    except FileNotFoundError:
+        raise DatasetError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise DatasetError(f"{path}: is not UTF-8 text") from None
+    head, *rows = [line.split("\t") for line in lines]
+    for column in columns:
+        if column not in head:
+            raise DatasetError(f"{path}: has no column {column}")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(head):
+            raise DatasetError(f"{path}:{number}: has {len(row)} columns, not {len(head)}")
+    return {column: [row[head.index(column)] for row in rows] for column in columns}
+
+
+def words(truths: Sequence[bool]) -> list[str]:
+    """Return true and false as a table has them."""
+    return ["true" if each else "false" for each in truths]
