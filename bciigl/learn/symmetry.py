@@ -14,6 +14,8 @@ from scipy.special import expit, logit
 from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
 
 _STEPS = 20
+# Where the rewarded and the other cluster are looked for first, in SDs of the score.
+_STARTS = ((1.0, -0.5), (0.5, -1.0))
 
 
 class Clusters(NamedTuple):
@@ -95,16 +97,24 @@ def break_symmetry(
     if spread == 0:
         return Clusters(rate.copy(), 0.0)
     score = (score - mean) / spread
-    ranked = sorted(
-        (_fit_two(sign * score, rate, share) for sign in (1, -1)), key=lambda fit: -fit[0]
-    )
-    return ranked[mirrored][1]
+    fits = [
+        # Where a good policy guessed, most trials are rewarded, otherwise few.
+        max((_fit_two(sign * score, rate, share, *start) for start in _STARTS), key=_likelihood)
+        for sign in (1, -1)
+    ]
+    return sorted(fits, key=_likelihood, reverse=True)[mirrored][1]
 
 
-def _fit_two(score: np.ndarray, rate: np.ndarray, share: np.ndarray) -> tuple[float, Clusters]:
+def _likelihood(fit: tuple[float, Clusters]) -> float:
+    return fit[0]
+
+
+def _fit_two(
+    score: np.ndarray, rate: np.ndarray, share: np.ndarray, high: float, low: float
+) -> tuple[float, Clusters]:
     """Return the mean log-likelihood and the clusters, the rewarded one being above."""
     prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
-    high, low, variance = 1.0, -0.5, 0.5
+    variance = 0.5
     for _ in range(_STEPS):
         odds = prior + ((score - low) ** 2 - (score - high) ** 2) / (2 * variance)
         reward = expit(odds)

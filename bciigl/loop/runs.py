@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.clock import Clock
 from bciigl.loop.human import Human
 from bciigl.loop.live import LiveRun
+from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_time, trial_start
 from bciigl.recording.bids import Frames
 from bciigl.recording.journal import JournalError
@@ -17,6 +19,22 @@ from bciigl.recording.trial import Trial
 
 Keep = Callable[[int, Trial], None]
 """Called with each trial, and its number in the run from 0, before the next begins."""
+
+
+def human_of(protocol: Protocol, place: tuple[str, int], trials: int) -> Human:
+    """Return the person of a run, given by its session and its number in it, from 0.
+
+    The test session is for scoring: it has no catch trials.
+    """
+    session, run = place
+    rng = run_seed(protocol, place).rng("human")
+    return Human(protocol, trials, rng, catch=session == "train")
+
+
+def run_seed(protocol: Protocol, place: tuple[str, int]) -> Seed:
+    """Return where the random numbers of a run begin."""
+    session, run = place
+    return Seed(protocol.seed).child("session", session, "run", run)
 
 
 def conduct(

@@ -12,14 +12,12 @@ from sklearn.base import BaseEstimator
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, remove_unfinished
-from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.estimate import feedback
 from bciigl.learn import load_learner, save_learner
 from bciigl.loop.agent import Agent, make_agent
 from bciigl.loop.clock import Clock
-from bciigl.loop.human import Human
-from bciigl.loop.runs import conduct, show
+from bciigl.loop.runs import conduct, human_of, run_seed, show
 from bciigl.protocol import Protocol
 from bciigl.protocol.explain import validate
 from bciigl.protocol.schedule import session_trials, trials_per_run
@@ -162,6 +160,7 @@ def _go_on(recording: _Recording, agent: Agent) -> None:
     remove_unfinished(recording.out)
     write_description(recording.out, protocol, recording.brain.region)
     known = _known(recording.journal)
+    # Uniform guesses in the test session favour no learner.
     agents = {"train": agent, "test": Agent(agent.n_actions)}
     done = 0
     for session, trials in session_trials(protocol).items():
@@ -191,11 +190,10 @@ def _record_run(
     """Record one run, of which there may be some trials already, and so many trials before it."""
     brain, out, journal = recording.brain, recording.out, recording.journal
     protocol, (session, run) = brain.protocol, place
-    seed = Seed(protocol.seed).child("session", session, "run", run)
-    # The test session is for scoring: its guesses are all free, and favour no learner.
-    human = Human(protocol, trials, seed.rng("human"), catch=session == "train")
+    human = human_of(protocol, place, trials)
     # Not the stream itself: it would lead to the seed, and that to the person's stream.
-    agent.begin_run(np.random.default_rng(int(seed.rng("agent").integers(2**63))))
+    agents_seed = run_seed(protocol, place).rng("agent").integers(2**63)
+    agent.begin_run(np.random.default_rng(int(agents_seed)))
 
     def keep(number: int, trial: Trial) -> None:
         journal.append({"session": session, "run": run, "trial": number, **trial.as_dict()})
