@@ -39,7 +39,12 @@ def event_response(seconds: np.ndarray, duration: float, delay: float = 0.0) -> 
         How much later than fmrisim's the response is, in seconds.
     """
     since = np.asarray(seconds, float) - delay
-    return _boxcar_response(since, duration) / _peak(duration)[1]
+    response = np.zeros(since.shape)
+    inside = (since > 0) & (
+        since < LENGTH + duration
+    )  # a small part of a design, and all that costs
+    response[inside] = _boxcar_response(since[inside], duration) / _peak(duration)[1]
+    return response
 
 
 def response_length(duration: float, delay: float = 0.0) -> float:
