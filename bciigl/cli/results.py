@@ -68,7 +68,7 @@ def in_words(recorded: Recorded, results: list[Result]) -> str:
     lines = [
         f"{len(recorded.action)} trials, {recorded.n_actions} actions"
         f" (chance {100 / recorded.n_actions:.1f} %)"
-        + (f"; {tested} test contexts, {_centred(recorded)}" if tested else "; no test set"),
+        + (f"; {tested} test contexts, {_centred(recorded)}" if tested else "; no test labels"),
         f"{'learner':<14}{'accuracy':>10}{'95 % interval':>17}  {'verdict':<12}decoded match rates",
     ]
     for each in results:

@@ -1,7 +1,7 @@
 """The context and the feedback of each trial, from frames and a protocol's times."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bciigl.protocol.schedule import (
 )
 
 _ESTIMATES = {"glm": glm.estimate, "frame": frame.estimate}
+_CONTEXT = {"imagination": 1.0}
 Frames = np.ndarray | dict[str, np.ndarray]
 """Of one recording (frames, voxels), or of one for each kind of event."""
 Recordings = dict[tuple[str, ...], np.ndarray]
@@ -33,11 +34,11 @@ def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
     ----------
     frames : array, (frames, voxels), or dict of arrays
         A whole run, as `Scanner.play` gives it; or one recording for each kind of event, as
-        `Brain.record_separately` gives them.
+        `Brain.record_separately` gives them, of which that of imagination is enough.
     protocol : Protocol
         When the events were, and how to estimate what they evoked.
     """
-    recordings = _checked(frames, protocol)
+    recordings = _checked(frames, protocol, _CONTEXT)
     trials = range(_whole_trials(recordings, protocol))
     voxels = next(iter(recordings.values())).shape[1]
     found = [_context(recordings, protocol, trial) for trial in trials]
@@ -49,7 +50,7 @@ def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
 
     `frames` begin with the run; those not complete when the agent decides are not used.
     """
-    return _context(_checked(frames, protocol), protocol, trial)
+    return _context(_checked(frames, protocol, _CONTEXT), protocol, trial)
 
 
 def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
@@ -58,36 +59,39 @@ def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
     Parameters
     ----------
     frames, protocol
-        As in `contexts`.
+        As in `contexts`; of separate recordings, those of perception and judgment are enough.
     """
-    recordings = _checked(frames, protocol)
+    weights = _feedback_weights(protocol)
+    recordings = _checked(frames, protocol, weights)
     trials = range(_whole_trials(recordings, protocol))
-    return _estimates(recordings, protocol, _feedback_weights(protocol), trials)
+    return _estimates(recordings, protocol, weights, trials)
 
 
 def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
     """Return the feedback of one trial, (voxels,), from frames complete at the trial's end."""
-    seen = _until(_checked(frames, protocol), protocol, trial, trial_seconds(protocol))
-    return _estimates(seen, protocol, _feedback_weights(protocol), [trial])[0]
+    weights = _feedback_weights(protocol)
+    recordings = _checked(frames, protocol, weights)
+    seen = _until(recordings, protocol, trial, trial_seconds(protocol))
+    return _estimates(seen, protocol, weights, [trial])[0]
 
 
 def _context(recordings: Recordings, protocol: Protocol, trial: int) -> np.ndarray:
     seen = _until(recordings, protocol, trial, decision_time(protocol.timing))
-    return _estimates(seen, protocol, {"imagination": 1.0}, [trial])[0]
+    return _estimates(seen, protocol, _CONTEXT, [trial])[0]
 
 
 def _feedback_weights(protocol: Protocol) -> dict[str, float]:
     return {kind: getattr(protocol.feedback, kind) for kind in protocol.task.events[1:]}
 
 
-def _checked(frames: Frames, protocol: Protocol) -> Recordings:
-    """Return frames as recordings by the kinds of event in them."""
+def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:
+    """Return frames as recordings by the kinds of event in them, if those needed are there."""
     kinds, separate = protocol.task.events, protocol.recording == "separate"
     if isinstance(frames, dict) != separate:
         expected = "a recording for each kind of event" if separate else "one recording"
         raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
     recordings = {(kind,): each for kind, each in frames.items()} if separate else {kinds: frames}
-    if separate and set(frames) != set(kinds):
+    if separate and not set(needed) <= set(frames) <= set(kinds):
         raise BciiglError(
             f"frames should be of {', '.join(kinds)}, got {', '.join(map(str, frames))}"
         )

@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import BciiglError
 from bciigl.learn import ActionInclusiveIGL
+from bciigl.learn.diagnose import DO_NOT_USE
+from bciigl.learn.saved import check_saveable
 from bciigl.protocol.model import Agent as Settings
 
 
@@ -98,17 +101,20 @@ class FixedAgent(Agent):
 
     Parameters
     ----------
-    n_actions : int
-        How many options there are.
+    n_actions, n_features : int
+        How many options and voxels there are.
     policy : estimator
         A fitted learner.
     """
 
-    def __init__(self, n_actions: int, policy: BaseEstimator) -> None:
+    def __init__(self, n_actions: int, n_features: int, policy: BaseEstimator) -> None:
         super().__init__(n_actions)
-        if policy.n_actions_ != n_actions:
+        check_saveable(policy)
+        check_is_fitted(policy)
+        if (policy.n_actions_, policy.n_features_in_) != (n_actions, n_features):
             raise BciiglError(
-                f"the policy has {policy.n_actions_} actions, but the protocol {n_actions} options"
+                f"the policy is for {policy.n_actions_} options and {policy.n_features_in_} "
+                f"voxels, but the protocol has {n_actions} and {n_features}"
             )
         self.policy = policy
 
@@ -121,7 +127,8 @@ class LearningAgent(Agent):
     """Guesses uniformly in the first runs, then learns between runs and guesses what it learned.
 
     It learns by `ActionInclusiveIGL` from all runs before. Match and mismatch are told apart by the
-    first runs' uniform guesses and the catch trials, never by guesses the agent has improved.
+    uniform guesses and the catch trials, never by guesses the agent has improved. As long as the
+    learner says of itself that it should not be used, the agent goes on guessing uniformly.
 
     Parameters
     ----------
@@ -194,21 +201,21 @@ class LearningAgent(Agent):
         self._ends.append(len(self._observed))
 
     def _learned(self, trials: int) -> ActionInclusiveIGL | None:
-        """Return what can be learned from the first trials; None if there are none."""
+        """Return what can be learned from the first trials; None if that is nothing."""
         if not trials:
             return None
         observed = zip(*self._observed[:trials], strict=True)
         context, action, feedback, propensity, run, catch = map(np.array, observed)
         known = self.catch_match_rate if catch.any() else None
         learner = ActionInclusiveIGL(n_actions=self.n_actions, match_rate=known)
-        return learner.fit(
-            context, action, feedback, propensity=propensity, run=run, baseline=catch
-        )
+        learner.fit(context, action, feedback, propensity=propensity, run=run, baseline=catch)
+        return None if learner.diagnose().verdict == DO_NOT_USE else learner
 
 
 def make_agent(
     settings: Settings,
     n_actions: int,
+    n_features: int,
     *,
     catch_match_rate: float | None = None,
     policy: BaseEstimator | None = None,
@@ -219,8 +226,8 @@ def make_agent(
     ----------
     settings : bciigl.protocol.model.Agent
         The section.
-    n_actions : int
-        How many options there are.
+    n_actions, n_features : int
+        How many options and voxels there are.
     catch_match_rate : float, optional
         How often guesses match on catch trials, where there are any.
     policy : estimator, optional
@@ -235,7 +242,7 @@ def make_agent(
     if settings.policy == "uniform":
         return Agent(n_actions)
     if settings.policy == "fixed":
-        return FixedAgent(n_actions, policy)
+        return FixedAgent(n_actions, n_features, policy)
     return LearningAgent(
         n_actions,
         uniform_runs=settings.uniform_runs,

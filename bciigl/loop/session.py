@@ -23,7 +23,7 @@ from bciigl.protocol.explain import validate
 from bciigl.protocol.schedule import session_trials, trials_per_run
 from bciigl.protocol.science import known_match_rate
 from bciigl.recording import open_dataset
-from bciigl.recording.bids import Truth, write_description, write_run, write_truth
+from bciigl.recording.bids import Truth, run_files, write_description, write_run, write_truth
 from bciigl.recording.journal import Journal, JournalError
 from bciigl.recording.layout import JOURNAL, POLICY, is_finished
 from bciigl.recording.trial import Trial
@@ -65,7 +65,7 @@ def record(
         Called after each trial.
     """
     brain = Brain(protocol, folder)
-    agent = _agent(protocol, policy)
+    agent = _agent(brain, policy)
     _check_pace(protocol, clock)
     out = _new_folder(out)
     header = {
@@ -125,7 +125,7 @@ def resume(
                     f"{out}: was stopped before anything was recorded: delete it and begin again"
                 )
             policy = load_learner(out / POLICY)
-        _go_on(_Recording(brain, out, journal, clock, progress), _agent(protocol, policy))
+        _go_on(_Recording(brain, out, journal, clock, progress), _agent(brain, policy))
     finally:
         journal.close()
 
@@ -166,9 +166,11 @@ def _go_on(recording: _Recording, agent: Agent) -> None:
     for session, trials in session_trials(protocol).items():
         for run, count in enumerate(trials_per_run(protocol, trials)):
             place, past = next(known, (None, _Past([], False)))
-            if place not in (None, (session, run)) or len(past.trials) > count:
+            whole = len(past.trials) == count if past.written else len(past.trials) <= count
+            if place not in (None, (session, run)) or not whole:
                 raise JournalError(f"{recording.journal.path}: its runs are not in order")
-            if past.written:
+            files = run_files(recording.out, protocol, (session, run))
+            if past.written and all(path.exists() for path in files):
                 for trial in past.trials:
                     show(agents[session], trial)
             else:
@@ -210,8 +212,8 @@ def _record_run(
 
 def _journal_protocol(journal: Journal) -> Protocol:
     protocol, findings = validate(journal.header.get("protocol"))
-    if findings:
-        raise JournalError(f"{journal.path}: its protocol cannot be used: {findings[0].message}")
+    if findings or not {"folder", "brain"} <= set(journal.header):
+        raise JournalError(f"{journal.path}: does not say what session it is of")
     return protocol
 
 
@@ -251,10 +253,12 @@ def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
         raise JournalError(f"{journal.path}: is not a journal of a session") from error
 
 
-def _agent(protocol: Protocol, policy: BaseEstimator | None) -> Agent:
+def _agent(brain: Brain, policy: BaseEstimator | None) -> Agent:
+    protocol = brain.protocol
     return make_agent(
         protocol.agent,
         len(protocol.task.options),
+        len(brain.region),
         catch_match_rate=known_match_rate(protocol),
         policy=policy,
     )

@@ -85,7 +85,11 @@ def shipped() -> dict[str, Path]:
 
 
 def load(
-    source: str | os.PathLike, further: Further | None = None, changes: Changes | None = None
+    source: str | os.PathLike,
+    further: Further | None = None,
+    changes: Changes | None = None,
+    *,
+    files: bool = True,
 ) -> Protocol:
     """Return the protocol in a file, or the shipped one of that name.
 
@@ -93,7 +97,7 @@ def load(
     ----------
     source : str or path-like
         The path of a YAML file, or a name that `shipped` lists.
-    further, changes
+    further, changes, files
         As in `check`.
 
     Raises
@@ -101,7 +105,7 @@ def load(
     ProtocolError
         With every problem of the file.
     """
-    report = check(source, further, changes)
+    report = check(source, further, changes, files=files)
     if report.protocol is None:
         raise ProtocolError(report.problems)
     return report.protocol
@@ -114,7 +118,9 @@ def parse_change(text_of_change: str) -> tuple[str, Any]:
     """
     field, equals, value = text_of_change.partition("=")
     if not equals or not field.strip():
-        raise BciiglError(f"{text_of_change}: should be field=value, such as timing.isi=8")
+        raise BciiglError(
+            printable(f"{text_of_change}: should be field=value, such as timing.isi=8")
+        )
     document = text.parse(value)
     if document.complaints:
         shown = document.complaints[0].message if value.strip() else "has no value"
@@ -129,7 +135,11 @@ def find(source: str | os.PathLike) -> Path:
 
 
 def check(
-    source: str | os.PathLike, further: Further | None = None, changes: Changes | None = None
+    source: str | os.PathLike,
+    further: Further | None = None,
+    changes: Changes | None = None,
+    *,
+    files: bool = True,
 ) -> Report:
     """Read and check a protocol as `load` does, and report instead of raising.
 
@@ -142,6 +152,8 @@ def check(
         from the protocol and its file's folder to findings.
     changes : dict, optional
         New values of fields, by names such as ``timing.isi``, in place of those in the file.
+    files : bool
+        Whether the subject and the mask that the protocol names must be there.
     """
     changes = changes or {}
     file = os.fspath(source)
@@ -152,7 +164,7 @@ def check(
     document = text.parse(content)
     protocol, findings = validate(_changed(document.data, changes))
     if protocol is not None:
-        findings += _missing_files(protocol, path.parent)
+        findings += _missing_files(protocol, path.parent) if files else ()
         if further and not findings and not document.complaints:
             findings += further(protocol, path.parent)
     complaints = [*document.complaints, *(_located(document, each) for each in findings)]
@@ -228,7 +240,7 @@ def _changed(data: Any, changes: Changes) -> Any:
             if not isinstance(parent.get(section), dict):
                 parent[section] = {}
             parent = parent[section]
-        parent[field] = value
+        parent[field] = deepcopy(value)
     return data
 
 
@@ -237,6 +249,7 @@ def _problem(file: str, complaint: text.Complaint, changes: Changes) -> Problem:
     dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in complaint.path)
     dotted = dotted.removeprefix(".")
     for name, value in changes.items():
-        if re.match(rf"{re.escape(name)}($|[.\[])", dotted):  # the field itself, or within it
+        # The field itself, within it, or a section that the change alone made.
+        if re.match(rf"{re.escape(name)}($|[.\[])", dotted) or name.startswith(f"{dotted}."):
             return Problem(f"{file} with {name}={value}", None, None, dotted, complaint.message)
     return Problem(file, line, column, dotted, complaint.message)

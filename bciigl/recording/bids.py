@@ -119,6 +119,18 @@ def write_description(folder: Path, protocol: Protocol, region: Region) -> None:
         write_text(folder / root / ".bidsignore", "\n".join(files) + "\n", overwrite=True)
 
 
+def run_files(folder: Path, protocol: Protocol, place: tuple[str, int]) -> list[Path]:
+    """Return the files that `write_run` and `write_truth` write."""
+    kinds = protocol.task.events if protocol.recording == "separate" else [None]
+    stems = [run_stem(protocol, *place, kind) for kind in kinds]
+    endings = ("bold.nii.gz", "bold.json", "events.tsv")
+    return [
+        *(beside(folder, stem, ending) for stem in stems for ending in endings),
+        beside(folder / ESTIMATES, run_stem(protocol, *place), "interactions.npz"),
+        beside(folder / TRUTH, run_stem(protocol, *place), "truth.tsv"),
+    ]
+
+
 def write_run(
     folder: Path,
     protocol: Protocol,

@@ -106,7 +106,8 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
         raise DatasetError(f"{folder}: is not finished; bciigl simulate --resume goes on with it")
     if not (folder / PROTOCOL).exists():
         raise DatasetError(f"{folder}: is not a dataset of bciigl: {PROTOCOL} is missing")
-    return Dataset(folder, load(folder / PROTOCOL))
+    # The files it names were needed to record; they lie where it was recorded from.
+    return Dataset(folder, load(folder / PROTOCOL, files=False))
 
 
 def _interactions(path: Path) -> dict[str, np.ndarray]:

@@ -71,17 +71,11 @@ class Journal:
         except FileNotFoundError:
             raise JournalError(f"{folder}: there is no session to go on with") from None
         _lock(path, file)
-        if not os.fstat(file.fileno()).st_nlink:
-            raise JournalError(f"{folder}: the session has just been finished")
-        file.truncate(_whole_bytes(path))
-        file.seek(0, os.SEEK_END)
-        journal = cls(path, file, {})
-        header = next(journal._lines(), None)
-        if header is None or header.get("version") != VERSION:
-            journal.close()
-            raise JournalError(f"{path}: is not a journal that this version can go on with")
-        journal.header = header
-        return journal
+        try:
+            return cls(path, file, _recover(path, file))
+        except BaseException:
+            file.close()  # and with it the lock
+            raise
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write one line; when this returns, the program may be killed."""
@@ -125,20 +119,36 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     checksum, _, text = line[:-1].partition(b" ")
     if line[-1:] != b"\n" or checksum != b"%08x" % zlib.crc32(text):
         return None
-    return json.loads(text)
+    try:
+        entry = json.loads(text)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
 
 
-def _whole_bytes(path: Path) -> int:
-    """Return how long the journal is without a half-written last line."""
-    whole = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if _entry(line) is None:
-                if file.read(1):
+def _recover(path: Path, file: BinaryIO) -> dict[str, Any]:
+    """Drop a half-written last line, go to the end, and return the header."""
+    if not os.fstat(file.fileno()).st_nlink:
+        raise JournalError(f"{path.parent}: the session has just been finished")
+    header, whole = None, 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            entry = _entry(line)
+            if entry is None:
+                if lines.read(1):
                     raise JournalError(f"{path}: line {number} is damaged")
                 break
+            header = header or entry
             whole += len(line)
-    return whole
+    if header is None:
+        raise JournalError(
+            f"{path.parent}: was stopped before anything was recorded: delete it and begin again"
+        )
+    if header.get("version") != VERSION:
+        raise JournalError(f"{path}: is not a journal that this version can go on with")
+    file.truncate(whole)
+    file.seek(0, os.SEEK_END)
+    return header
 
 
 def _lock(path: Path, file: BinaryIO) -> None:

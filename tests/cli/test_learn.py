@@ -42,13 +42,16 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
         "240 trials, 3 actions (chance 33.3 %); 60 test contexts, centred by the means of their "
         "runs"
     )
-    assert lines[1].split() == ["learner", "accuracy", "verdict", "decoded", "match", "rates"]
+    assert lines[1] == (
+        "learner         accuracy    95 % interval  verdict     decoded match rates"
+    )
     rows = {line.split()[0]: line.split()[1:] for line in lines[2:7]}
     assert list(rows) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
-    assert rows["ai_igl"][1:3] == ["%", "trust"]
-    assert float(rows["ai_igl"][0]) > 95
-    assert len(rows["ai_igl"][3:]) == 3
-    assert rows["cb"][2:] == rows["ceiling"][2:] == ["-", "-"]
+    accuracy, percent, low, _, high, verdict, *rates = rows["ai_igl"]
+    assert float(low) < float(accuracy) <= float(high)
+    assert float(accuracy) > 95
+    assert (percent, verdict, len(rates)) == ("%", "trust", 3)
+    assert rows["cb"][5:] == rows["ceiling"][5:] == ["-", "-"]
     assert lines[7].startswith("ai_igl: trust: what contexts predict fits the feedback of runs")
 
 
@@ -109,7 +112,7 @@ def test_numbers_are_finite_even_where_nothing_can_be_learned(bciigl, npz, array
 
 def test_without_test_set_there_is_no_accuracy(bciigl, npz):
     path = npz(**BLIND)
-    assert "; no test set" in bciigl("learn", path, "--learner", "ai_igl").stdout
+    assert "; no test labels" in bciigl("learn", path, "--learner", "ai_igl").stdout
     found = document(bciigl("learn", path, "--learner", "ai_igl", "--json").stdout)
     assert found["learners"]["ai_igl"]["accuracy"] is None
     assert found["test_trials"] == 0

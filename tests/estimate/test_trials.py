@@ -380,16 +380,26 @@ def test_as_many_recordings_as_the_protocol_has_are_needed(estimated):
     "kinds",
     [
         [],
-        ["imagination"],
-        ["imagination", "perception"],
+        ["perception"],
         ["imagination", "perception", "judgement"],
         ["imagination", "perception", "judgment", "rest"],
     ],
-    ids=["none", "one", "missing", "misspelt", "more"],
+    ids=["none", "missing", "misspelt", "more"],
 )
 def test_recordings_of_other_kinds_are_refused(estimated, kinds):
     with pytest.raises(BciiglError, match="of imagination, perception, judgment, got"):
         estimated(dict.fromkeys(kinds, np.ones((80, 3))), protocol(recording="separate"))
+
+
+def test_of_separate_recordings_only_those_needed_must_be_there():
+    mine = protocol(recording="separate")
+    frames = recorded(mine)
+    imagination = {"imagination": frames["imagination"]}
+    answers = {kind: frames[kind] for kind in ("perception", "judgment")}
+    np.testing.assert_array_equal(contexts(imagination, mine), contexts(frames, mine))
+    np.testing.assert_array_equal(feedback(answers, mine), feedback(frames, mine))
+    with pytest.raises(BciiglError, match="got imagination"):
+        feedback(imagination, mine)
 
 
 @each_estimate

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from strategies import well_typed
 
-from bciigl.protocol import Protocol, ProtocolError, check, dump, load, shipped
+from bciigl.base.errors import BciiglError
+from bciigl.protocol import Protocol, ProtocolError, check, dump, load, parse_change, shipped
 from bciigl.protocol.explain import validate
 from bciigl.protocol.load import MOST_BYTES
 from bciigl.protocol.text import parse, render
@@ -167,3 +168,139 @@ def test_hash_is_stable_across_key_order_and_comments(name, random, write):
     protocol = load(name)
     text = render(shuffled(protocol.model_dump()), {("task",): "a comment"})
     assert load(write(text)).content_hash == protocol.content_hash
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("timing.isi=8", "timing.isi", 8),
+        ("timing.isi=8.5", "timing.isi", 8.5),
+        (" seed = 3 ", "seed", 3),
+        ("task.options=[a, 7, '7']", "task.options", ["a", 7, "7"]),
+        (
+            "brain.region={shape: sphere, radius: 5}",
+            "brain.region",
+            {"shape": "sphere", "radius": 5},
+        ),
+        ("timing.decision=null", "timing.decision", None),
+        ("brain.noise_sources.arma=false", "brain.noise_sources.arma", False),
+        ("description=a=b", "description", "a=b"),
+        ("description=''", "description", ""),
+        ("description='7'", "description", "7"),
+        ("description=né", "description", "né"),
+    ],
+)
+def test_change_is_read_as_a_file_would_be(text, field, value):
+    found = parse_change(text)
+    assert found == (field, value)
+    assert type(found[1]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": should be field=value, such as timing.isi=8"),
+        ("timing.isi", "timing.isi: should be field=value"),
+        ("=8", "=8: should be field=value"),
+        ("  =8", "should be field=value"),
+        ("timing.isi=", "timing.isi=: has no value"),
+        ("timing.isi=  ", "has no value"),
+        ("task.options=[a", r"task.options=\[a: "),
+        ("seed=*x", "seed=.x: .*aliases"),
+        ("seed={a: 1, a: 2}", "seed={a: 1, a: 2}: "),
+    ],
+)
+def test_change_that_cannot_be_read_is_shown(text, message):
+    with pytest.raises(BciiglError, match=message):
+        parse_change(text)
+
+
+def test_change_cannot_command_the_terminal():
+    with pytest.raises(BciiglError) as error:
+        parse_change("seed=\x1b[31m")
+    assert "\x1b" not in str(error.value)
+    with pytest.raises(BciiglError) as error:
+        parse_change("\x1b[31m")
+    assert "\x1b" not in str(error.value)
+
+
+def test_changes_take_the_place_of_what_the_file_says(write):
+    path = write(MINIMAL + "seed: 1\nbrain:\n  noise: 0.5\n")
+    changes = {
+        "seed": 2,
+        "brain.cnr": 2.0,
+        "task.catch.share": 0.5,
+        "task.options": ["a", "b"],
+        "timing.isi": 8,
+    }
+    changed = load(path, changes=changes)
+    assert (changed.seed, changed.brain.cnr, changed.timing.isi) == (2, 2.0, 8.0)
+    assert changed.task.catch.share == 0.5
+    assert changed.task.options == ("a", "b")
+    assert (changed.name, changed.brain.noise) == ("x", 0.5)  # what is not changed stays
+    assert load(path).seed == 1
+    assert load(path, changes={}) == load(path, changes=None) == load(path)
+
+
+def test_change_makes_sections_that_the_file_does_not_have(write):
+    path = write("name: x\n")
+    assert load(path, changes={"task.options": [1, 2, 3]}).task.options == (1, 2, 3)
+    # A change replaces what is no section, too.
+    path = write("name: x\ntask: 7\n")
+    assert load(path, changes={"task.options": [1, 2, 3]}).task.options == (1, 2, 3)
+
+
+def test_later_change_wins_over_the_section_it_is_in(write):
+    changes = {"brain.region": {"shape": "sphere"}, "brain.region.radius": 5.0}
+    assert load(write(MINIMAL), changes=changes).brain.region.radius == 5.0
+    assert changes["brain.region"] == {"shape": "sphere"}  # the caller's own is left alone
+
+
+def test_change_mends_a_file(write):
+    path = write(MINIMAL + "seed: -1\n")
+    assert check(path).protocol is None
+    assert load(path, changes={"seed": 1}).seed == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "message"),
+    [
+        ({"seed": -1}, "seed=-1: seed", "should be greater than or equal to 0, got -1"),
+        ({"timing.isi": "x"}, "timing.isi=x: timing.isi", "should be a number, got 'x'"),
+        ({"timing.izi": 3}, "timing.izi=3: timing.izi", "unknown key; did you mean 'isi'?"),
+        ({"sed": 3}, "sed=3: sed", "unknown key; did you mean 'seed'?"),
+        ({"tming.isi": 3}, "tming.isi=3: tming", "unknown key; did you mean 'timing'?"),
+        ({"task.options": ["a", []]}, "task.options=['a', []]: task.options[1]", "should be"),
+        ({"seed.x": 1}, "seed.x=1: seed", "should be"),
+        ({"": 1}, "=1: ", "unknown key"),
+        ({"brain.": 1}, "brain.=1: brain.", "unknown key"),
+    ],
+)
+def test_problem_of_a_change_is_told_by_the_change_and_not_by_a_line(
+    write, changes, where, message
+):
+    path = write(MINIMAL)
+    (found,) = check(path, changes=changes).problems
+    assert str(found).startswith(f"{path} with {where}")
+    assert message in str(found)
+    assert found.line is found.column is None
+
+
+def test_problems_of_file_and_changes_are_told_together(write):
+    path = write(MINIMAL + "timing: {isi: -3}\n")
+    problems = check(path, changes={"seed": -1}).problems
+    assert {(each.path, each.line) for each in problems} == {("timing.isi", 4), ("seed", None)}
+
+
+def test_warning_about_a_change_is_told_by_the_change(write):
+    path = write(MINIMAL)
+    report = check(path, changes={"timing.isi": 3})
+    assert report.protocol
+    (warning,) = report.warnings
+    assert str(warning).startswith(f"{path} with timing.isi=3: timing.isi: ")
+
+
+def test_file_that_is_no_protocol_stays_none_with_changes(write):
+    for content in ("", "- 1\n", "7"):
+        assert check(write(content), changes={"seed": 1}).protocol is None
+    assert check("nowhere.yaml", changes={"seed": 1}).protocol is None

@@ -1,0 +1,245 @@
+"""`bciigl simulate`."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bciigl.learn import load_learner
+from bciigl.protocol import load
+from bciigl.recording import open_dataset
+
+SHORT = (
+    "--trials",
+    "60",
+    "--set",
+    "task.trials_per_run=20",
+    "--set",
+    "evaluation.test_trials=40",
+)
+
+
+def contents(folder):
+    """Return every file's bytes, by its path in the folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "bciigl", "simulate", *map(str, arguments)]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Record a short session with the command, once for all tests; return folder and document."""
+    folder = tmp_path_factory.mktemp("recorded") / "out"
+    result = subprocess.run(
+        command("--noise", "0.02", *SHORT, "--out", folder, "--json"),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return folder, json.loads(result.stdout), result.stderr
+
+
+def test_json_is_one_document_with_what_was_asked_for(recorded):
+    folder, document, _ = recorded
+    assert document["noise"] == 0.02
+    assert (document["trials"], document["test_trials"], document["seed"]) == (60, 40, 0)
+    assert document["chance"] == pytest.approx(100 / 3)
+    assert document["out"] == str(folder)
+    assert list(document["learners"]) == ["ai_igl", "igl_full_ci", "cb", "ceiling"]
+    for learner in document["learners"].values():
+        low, high = learner["interval"]
+        assert 0 <= low <= learner["accuracy"] <= high <= 100
+    assert document["learners"]["ceiling"]["accuracy"] > 90
+    assert document["scanner_hours"] == pytest.approx((60 * 27 + 3 * 12) / 3600)
+
+
+def test_progress_and_advice_go_to_standard_error(recorded):
+    _, _, shown = recorded
+    assert "warning: number_guessing with task.trials=60: task.trials: too few" in shown
+    assert "recording trials: 100 of 100" in shown
+    assert "learning with ai_igl" in shown
+
+
+def test_the_table_says_what_matters(bciigl, recorded):
+    folder, document, _ = recorded
+    result = bciigl("simulate", "--resume", folder)
+    assert result.exit_code == 0
+    table = result.stdout
+    assert table.startswith("number_guessing: noise 0.02, seed 0, uniform guesses\n60 trials, 3")
+    assert f"ceiling{document['learners']['ceiling']['accuracy']:15.1f} %" in table
+    assert f"ai_igl: {document['learners']['ai_igl']['diagnosis']['verdict']}: " in table
+    assert "in a real scanner: 0.5 h to learn, 0.3 h more to test" in table
+    assert f"recorded in {folder}" in table
+
+
+def test_learning_from_the_folder_prints_the_same(bciigl, recorded):
+    folder, document, _ = recorded
+    assert json.loads(bciigl("learn", folder, "--json").stdout) == document
+
+
+def test_every_field_can_be_set(bciigl, tmp_path):
+    folder = tmp_path / "out"
+    settings = ("task.options=[left, right, up, down]", "timing.tr=2", "timing.event=1", "isi")
+    result = bciigl("simulate", *SHORT, "--set", settings[3], "--out", folder)
+    assert (result.exit_code, folder.exists()) == (2, False)
+    assert "isi: should be field=value" in result.stderr
+    arguments = [word for each in settings[:3] for word in ("--set", each)]
+    assert bciigl("simulate", *SHORT, *arguments, "--seed", 3, "--out", folder).exit_code == 0
+    protocol = open_dataset(folder).protocol
+    assert protocol.task.options == ("left", "right", "up", "down")
+    assert (protocol.timing.tr, protocol.timing.event, protocol.seed) == (2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--noise", "-1"], "brain.noise: should be greater than or equal to 0, got -1.0"),
+        (["--trials", "0"], "task.trials: should be greater than or equal to 1, got 0"),
+        (["--engine", "fmri"], "did you mean 'fmrisim'?"),
+        (["--agent", "greedy"], "did you mean 'epsilon-greedy'?"),
+        (["--agent", "fixed"], "agent.policy is fixed: it needs the folder of a saved policy"),
+        (["--agent", "."], "learner.json: no such file"),
+        (["--set", "timing.iso=3"], "unknown key; did you mean 'isi'?"),
+        (["nothing_such"], "no such file, and no shipped protocol of that name"),
+        (["--out", "a", "--resume", "b"], "--out is for a new recording"),
+        (["--resume", "nothing_such"], "nothing_such: there is no session to go on with"),
+        (["--real-time", "--set", "recording=separate"], "is not made in real time"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(
+    bciigl, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    result = bciigl("simulate", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_are_named_after_the_protocol_and_never_overwritten(bciigl, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert bciigl("simulate", *SHORT).exit_code == 0
+    assert contents(tmp_path / "number_guessing") == contents(tmp_path / "number_guessing_2")
+    before = contents(tmp_path)
+    result = bciigl("simulate", *SHORT, "--out", "number_guessing")
+    assert (result.exit_code, contents(tmp_path)) == (2, before)
+    assert "exists already and is not an empty folder" in result.stderr
+
+
+def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path):
+    policy, folder = tmp_path / "policy", tmp_path / "out"
+    assert bciigl("learn", recorded[0], "--learner", "cb", "--out", policy).exit_code == 0
+    assert (
+        bciigl("simulate", *SHORT, "--agent", policy, "--seed", 0, "--out", folder).exit_code == 0
+    )
+    dataset = open_dataset(folder)
+    assert dataset.protocol.agent.policy == "fixed"
+    trials = dataset.interactions("train")
+    # One by one contexts are centred by the mean of training.
+    chosen = load_learner(policy).predict(trials["context"])
+    assert (trials["action"] == chosen).all()
+    assert (trials["propensity"] == 1).all()
+    assert dataset.truth("train").match.mean() > 0.9
+
+
+def test_without_truth_it_still_learns(bciigl, tmp_path):
+    folder = tmp_path / "out"
+    document = json.loads(bciigl("simulate", *SHORT, "--out", folder, "--json").stdout)
+    for path in sorted((folder / "derivatives" / "truth").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    (folder / "derivatives" / "truth").rmdir()
+    blind = json.loads(bciigl("learn", folder, "--json").stdout)
+    assert list(blind["learners"]) == ["ai_igl", "igl_full_ci"]
+    for name, learner in blind["learners"].items():
+        known = document["learners"][name]
+        assert learner == {**known, "accuracy": None, "interval": None}
+    result = bciigl("learn", folder, "--learner", "cb")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "cb needs the array reward" in result.stderr
+
+
+def start(folder, *arguments):
+    """Begin a recording in another process, and return when some of it is in the journal."""
+    process = subprocess.Popen(
+        command(*SHORT, "--trials", 4000, "--out", folder, *arguments),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "journal.txt").exists() or len(contents(folder)) < 20:
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
+def test_two_processes_do_not_write_to_one_folder(bciigl, tmp_path):
+    folder = tmp_path / "out"
+    process = start(folder)
+    try:
+        for arguments in (["--resume", folder], ["--out", folder]):
+            result = bciigl("simulate", *arguments)
+            assert result.exit_code == 2
+            assert "another process is recording" in result.stderr or "resume it" in result.stderr
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_interrupt_says_how_to_go_on(bciigl, tmp_path):
+    folder = tmp_path / "out"
+    process = start(folder)
+    process.send_signal(signal.SIGINT)
+    _, shown = process.communicate()
+    assert process.returncode != 0
+    assert f"go on with: bciigl simulate --resume {folder}" in shown
+    assert "Traceback" not in shown
+    result = bciigl("learn", folder)
+    assert (result.exit_code, "is not finished" in result.stderr) == (2, True)
+
+
+def test_a_full_disk_says_how_to_go_on_and_nothing_is_lost(tmp_path, recorded):
+    folder = tmp_path / "out"
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+
+    arguments = command("--noise", "0.02", *SHORT, "--out", folder)
+    full = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=little_room)
+    assert full.returncode == 2
+    assert ": File too large; when that is mended, go on with: bciigl simulate" in full.stderr
+    assert "Traceback" not in full.stderr
+    subprocess.run(command("--resume", folder), capture_output=True, check=True)
+    assert contents(folder) == contents(recorded[0])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_refused(bciigl, tmp_path):
+    tmp_path.chmod(0o500)
+    result = bciigl("simulate", *SHORT, "--out", tmp_path / "out")
+    assert (result.exit_code, "cannot be made" in result.stderr) == (2, True)
+
+
+def test_resume_begins_where_nothing_is_if_it_is_told_what(bciigl, tmp_path, recorded):
+    folder = tmp_path / "out"
+    arguments = ("number_guessing", "--noise", "0.02", *SHORT, "--resume", folder)
+    assert bciigl("simulate", *arguments).exit_code == 0
+    assert contents(folder) == contents(recorded[0])
+    result = bciigl("simulate", "--noise", "0.03", *SHORT, "--resume", folder)
+    assert result.exit_code == 2
+    assert "another protocol: brain.noise is 0.02 there, 0.03 here" in result.stderr
+
+
+def test_the_default_protocol_is_the_papers_task():
+    assert load("number_guessing").task.options == (7, 8, 9)

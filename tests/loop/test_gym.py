@@ -1,0 +1,80 @@
+"""The closed loop as a Gymnasium environment."""
+
+import json
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from bciigl.base.errors import BciiglError
+from bciigl.loop import record
+from bciigl.loop.gym import ENVIRONMENT
+from bciigl.protocol import load
+from bciigl.recording import open_dataset
+
+SHORT = {"task.trials": 9, "task.trials_per_run": 4}
+
+
+def episode(env, choose, seed=None):
+    """Return all observations and infos of an episode."""
+    steps = [env.reset(seed=seed)]
+    while True:
+        observation, reward, terminated, truncated, info = env.step(choose(steps[-1][0]))
+        assert (reward, truncated) == (0.0, False)
+        steps.append((observation, info))
+        if terminated:
+            return steps
+
+
+@pytest.mark.parametrize(
+    "protocol", ["number_guessing", "yes_no_with_catch_trials", "gaze_typing", "table2"]
+)
+def test_the_conformance_checker_finds_nothing(protocol):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make(ENVIRONMENT, protocol=protocol)
+        check_env(env.unwrapped)
+
+
+def test_an_episode_is_the_session_that_would_be_recorded(tmp_path):
+    changes = {**SHORT, "evaluation.test_trials": 1, "seed": 5}
+    record(load("yes_no_with_catch_trials", changes=changes), tmp_path / "out")
+    trials = open_dataset(tmp_path / "out").interactions("train")
+    guesses = iter(trials["action"])
+    env = gymnasium.make(ENVIRONMENT, protocol="yes_no_with_catch_trials", changes=SHORT)
+    steps = episode(env, lambda _: int(next(guesses)), seed=5)
+    observed = {name: [each[name] for each, _ in steps] for name in steps[0][0]}
+    np.testing.assert_array_equal(observed["context"][:-1], trials["context"])
+    np.testing.assert_array_equal(observed["guess"][1:], trials["action"])
+    np.testing.assert_array_equal(observed["catch"][1:], trials["baseline"])
+    places = [(info["run"], info["trial"]) for _, info in steps[:-1]]
+    assert places == [(trial // 4, trial % 4) for trial in range(9)]
+    assert trials["baseline"].any()
+
+
+def test_nothing_that_it_tells_holds_the_truth():
+    env = gymnasium.make(ENVIRONMENT, changes=SHORT)
+    for observation, info in episode(env, lambda _: 0, seed=1):
+        assert set(observation) == {"context", "feedback", "guess", "catch"}
+        assert set(info) == {"run", "trial"}
+        json.dumps(info)  # plain numbers lead nowhere
+
+
+def test_a_seed_fixes_an_episode_and_without_one_they_differ():
+    env = gymnasium.make(ENVIRONMENT, changes=SHORT)
+
+    def contexts(seed=None):
+        return np.array([each["context"] for each, _ in episode(env, lambda _: 0, seed)])
+
+    np.testing.assert_array_equal(contexts(3), contexts(3))
+    first, second = contexts(), contexts()
+    assert not np.array_equal(first, second)
+
+
+def test_bad_protocols_are_refused_in_words():
+    with pytest.raises(BciiglError, match=r"timing\.isi: should be greater than 0"):
+        gymnasium.make(ENVIRONMENT, changes={"timing.isi": -1})
+    with pytest.raises(BciiglError, match="recording: separate"):
+        gymnasium.make(ENVIRONMENT, changes={"recording": "separate"}).reset(seed=0)
