@@ -85,7 +85,8 @@ def break_symmetry(
     score : array, (trials,)
         Decoded feedback, of either sign.
     rate : array, (trials,)
-        Expected match rate of each trial.
+        Expected match rate of each trial. Of those with 1/2 it is taken as not known, and found
+        out.
     weight : array, (trials,)
         Importance of each trial.
     mirrored : bool
@@ -113,15 +114,17 @@ def _fit_two(
     score: np.ndarray, rate: np.ndarray, share: np.ndarray, high: float, low: float
 ) -> tuple[float, Clusters]:
     """Return the mean log-likelihood and the clusters, the rewarded one being above."""
-    prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
-    variance = 0.5
+    unknown = rate == 0.5
+    rate, variance = rate.copy(), 0.5
     for _ in range(_STEPS):
+        prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
         odds = prior + ((score - low) ** 2 - (score - high) ** 2) / (2 * variance)
         reward = expit(odds)
         rewarded, other = share * reward, share * (1 - reward)
         high = rewarded @ score / max(rewarded.sum(), 1e-12)
         low = other @ score / max(other.sum(), 1e-12)
         variance = max(rewarded @ (score - high) ** 2 + other @ (score - low) ** 2, 1e-6)
+        rate[unknown] = rewarded[unknown].sum() / max(share[unknown].sum(), 1e-12)
     log_high = -np.logaddexp(0, -prior) - (score - high) ** 2 / (2 * variance)
     log_low = -np.logaddexp(0, prior) - (score - low) ** 2 / (2 * variance)
     likelihood = share @ np.logaddexp(log_high, log_low) - 0.5 * np.log(variance)

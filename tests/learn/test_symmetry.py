@@ -42,6 +42,19 @@ def test_trials_may_have_rates_of_their_own():
     assert np.mean((break_symmetry(score, rate).reward > 0.5) == reward) > 0.99
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("better", "distance"), [(500, 4), (2000, 4), (2000, 9)])
+@pytest.mark.parametrize("seed", range(3))
+def test_guesses_that_a_good_policy_has_improved_hide_no_cluster(sign, better, distance, seed):
+    # 140 uniform guesses, then many that match in 9 cases of 10, of which that is not known
+    rng = np.random.default_rng(seed)
+    rate = np.repeat([1 / 3, 0.5], [140, better])
+    reward = rng.random(140 + better) < np.where(rate < 0.5, rate, 0.9)
+    score = sign * (distance * reward + rng.standard_normal(140 + better))
+    # 2.3 % of trials lie beyond the middle of clusters 4 apart
+    assert ((break_symmetry(score, rate).reward > 0.5) == reward).mean() > 0.95
+
+
 def test_the_mirrored_answer_is_the_other_one():
     # close enough to 1/2 for clusters of the wrong size to be found at all
     score, reward = clusters(0.4)
