@@ -38,6 +38,10 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     try:
         with named_errors(path):
             yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(
+                    file.fileno()
+                )  # so that not even a power cut leaves a name without content
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
