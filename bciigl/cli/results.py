@@ -93,6 +93,12 @@ def session_in_words(about: dict[str, Any], recorded: Recorded, results: list[Re
             "-" if each is None else f"{each:.0f}" for each in about["matches_by_fifths"]
         )
         lines.append(f"guesses that matched, by fifths of the session: {rates} %")
+    if "lateness" in about:
+        late = {name: 1000 * value for name, value in about["lateness"].items()}
+        lines.append(
+            f"guesses came {late['median']:.1f} ms after the decision was due (median), "
+            f"{late['largest']:.1f} ms at most"
+        )
     lines += [
         f"in a real scanner: {about['scanner_hours']:.1f} h to learn, "
         f"{about['test_scanner_hours']:.1f} h more to test",

@@ -239,7 +239,11 @@ def _flat(section: dict, within: str = "") -> dict:
 
 
 def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
-    """Yield what the journal has, run by run."""
+    """Yield what the journal has, run by run.
+
+    Each run is read to its end, and one line further, before anything is appended to it; so what is
+    appended is not taken for the past.
+    """
     try:
         entries = journal.entries()
         for place, group in groupby(entries, lambda each: (each["session"], each["run"])):
