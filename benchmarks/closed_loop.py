@@ -46,12 +46,10 @@ def main() -> None:
     levels = [float(each) for each in sys.argv[2:]] or [0.1, 0.5, 1.0]
     print("| noise | guesses that matched, by fifths, mean of seeds | last fifth, worst seed |")
     print("|---|---|---|")
-    times = []
     for noise in levels:
         with ProcessPoolExecutor(2) as pool:
             found = list(pool.map(partial(session, noise), range(seeds)))
         fifths = np.array([rates for rates, _ in found])
-        times += [taken for _, taken in found]
         mean = " / ".join(f"{each:.1f}" for each in fifths.mean(axis=0))
         print(f"| {noise:g} | {mean} % | {fifths[:, -1].min():.1f} % |", flush=True)
     middle, most = 1000 * np.percentile(np.concatenate(times), [50, 99])
