@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bciigl.brain import Brain
-from bciigl.brain.events import trial_events
 from bciigl.estimate import contexts, feedback
+from bciigl.loop.human import Human
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import trials_per_run
 
@@ -41,20 +41,14 @@ def simulate(brain: Brain, name: str, trials: int, rng: np.random.Generator) -> 
 
 def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generator) -> Session:
     protocol = brain.protocol
-    options, human, catch = protocol.task.options, protocol.human, protocol.task.catch
-    label, action = rng.integers(len(options), size=(2, trials))
-    baseline = rng.random(trials) < catch.share
-    matching = rng.random(trials) < catch.match_rate
-    action = np.where(baseline, np.where(matching, label, _other(label, options, rng)), action)
-    lapsed = rng.random(trials) < human.imagination_lapse
-    imagined = np.where(lapsed, _other(label, options, rng), label)
-    judged = (label == action) != (rng.random(trials) < human.judgment_lapse)
+    human = Human(protocol, trials, rng)
+    guesses = rng.integers(len(protocol.task.options), size=trials)
+    on_cue = [human.guess_on_cue(trial) for trial in range(trials)]
+    action = np.where(human.cued, np.array(on_cue, float), guesses).astype(int)
     events = [
         event
         for trial in range(trials)
-        for event in trial_events(
-            protocol, trial, options[imagined[trial]], options[action[trial]], bool(judged[trial])
-        )
+        for event in (human.imagine(trial), *human.answer(trial, action[trial]))
     ]
     frames = brain.scan(name, run, trials=trials).play(events)
     return Session(
@@ -62,14 +56,9 @@ def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generato
         action,
         feedback(frames, protocol),
         np.full(trials, run),
-        baseline,
-        label,
+        human.cued,
+        human.meant,
     )
-
-
-def _other(label: np.ndarray, options: tuple, rng: np.random.Generator) -> np.ndarray:
-    """Return another option for each trial."""
-    return (label + rng.integers(1, len(options), len(label))) % len(options)
 
 
 def number_guessing(noise: float, seed: int, **further: object) -> Protocol:

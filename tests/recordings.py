@@ -1,6 +1,5 @@
-"""Small experiments, runs made up without a brain, and datasets as hashes."""
+"""Small experiments, and runs made up without a brain."""
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -33,15 +32,6 @@ def small(**sections) -> Protocol:
     return Protocol.model_validate(
         {"name": "small", "task": task, "evaluation": evaluation, **sections}
     )
-
-
-def files(folder: Path) -> dict[str, str]:
-    """Return a digest of each file in a folder, at any depth."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def places(protocol: Protocol) -> dict[tuple[str, int], int]:

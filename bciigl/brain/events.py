@@ -84,9 +84,12 @@ def trial_events(
     match : bool
         What the person judges.
     """
-    start = trial_start(protocol, trial)
     contents = {"imagination": imagined, "perception": guess, "judgment": match}
-    return [
-        Event(kind, start + offset, contents[kind])
-        for kind, offset in event_offsets(protocol).items()
-    ]
+    return [trial_event(protocol, trial, kind, contents[kind]) for kind in event_offsets(protocol)]
+
+
+def trial_event(
+    protocol: Protocol, trial: int, kind: EventKind, content: int | str | bool
+) -> Event:
+    """Return one event of a trial, at its time."""
+    return Event(kind, trial_start(protocol, trial) + event_offsets(protocol)[kind], content)

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.brain.events import Event
+from bciigl.brain.events import Event, trial_event
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import event_offsets, trial_start
 
 
 class Judgment(NamedTuple):
@@ -68,7 +67,8 @@ class Human:
 
     def imagine(self, trial: int) -> Event:
         """Return how a trial begins."""
-        return self._event(trial, "imagination", self._option(self.imagined[trial]))
+        option = self._option(self.imagined[trial])
+        return trial_event(self._protocol, trial, "imagination", option)
 
     def guess_on_cue(self, trial: int) -> int | None:
         """Return what the experimenter shows in place of a guess; None if it is no catch trial."""
@@ -89,7 +89,3 @@ class Human:
 
     def _option(self, index: int) -> int | str:
         return self._protocol.task.options[index]
-
-    def _event(self, trial: int, kind: str, content: int | str | bool) -> Event:
-        onset = trial_start(self._protocol, trial) + event_offsets(self._protocol)[kind]
-        return Event(kind, onset, content)

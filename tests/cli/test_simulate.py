@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from kills import digests
 
 from bciigl.learn import load_learner
 from bciigl.protocol import load
@@ -22,15 +23,6 @@ SHORT = (
     "--set",
     "evaluation.test_trials=40",
 )
-
-
-def contents(folder):
-    """Return every file's bytes, by its path in the folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def command(*arguments):
@@ -131,10 +123,10 @@ def test_folders_are_named_after_the_protocol_and_never_overwritten(bciigl, tmp_
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         assert bciigl("simulate", *SHORT).exit_code == 0
-    assert contents(tmp_path / "number_guessing") == contents(tmp_path / "number_guessing_2")
-    before = contents(tmp_path)
+    assert digests(tmp_path / "number_guessing") == digests(tmp_path / "number_guessing_2")
+    before = digests(tmp_path)
     result = bciigl("simulate", *SHORT, "--out", "number_guessing")
-    assert (result.exit_code, contents(tmp_path)) == (2, before)
+    assert (result.exit_code, digests(tmp_path)) == (2, before)
     assert "exists already and is not an empty folder" in result.stderr
 
 
@@ -178,7 +170,7 @@ def start(folder, *arguments):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not (folder / "journal.txt").exists() or len(contents(folder)) < 20:
+    while not (folder / "journal.txt").exists() or len(digests(folder)) < 20:
         assert process.poll() is None
         time.sleep(0.01)
     return process
@@ -221,7 +213,7 @@ def test_a_full_disk_says_how_to_go_on_and_nothing_is_lost(tmp_path, recorded):
     assert ": File too large; when that is mended, go on with: bciigl simulate" in full.stderr
     assert "Traceback" not in full.stderr
     subprocess.run(command("--resume", folder), capture_output=True, check=True)
-    assert contents(folder) == contents(recorded[0])
+    assert digests(folder) == digests(recorded[0])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -235,7 +227,7 @@ def test_resume_begins_where_nothing_is_if_it_is_told_what(bciigl, tmp_path, rec
     folder = tmp_path / "out"
     arguments = ("number_guessing", "--noise", "0.02", *SHORT, "--resume", folder)
     assert bciigl("simulate", *arguments).exit_code == 0
-    assert contents(folder) == contents(recorded[0])
+    assert digests(folder) == digests(recorded[0])
     result = bciigl("simulate", "--noise", "0.03", *SHORT, "--resume", folder)
     assert result.exit_code == 2
     assert "another protocol: brain.noise is 0.02 there, 0.03 here" in result.stderr

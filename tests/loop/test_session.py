@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import files, small, some_policy
+from kills import digests
+from recordings import small, some_policy
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain, load_subject
@@ -81,13 +82,13 @@ def reports(mine: Protocol, out: Path) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("mine", KINDS.values(), ids=KINDS)
 def test_recording_stopped_after_any_trial_ends_as_one_that_was_not(mine, tmp_path):
     calls = len(reports(mine, tmp_path / "whole"))
-    expected = files(tmp_path / "whole")
+    expected = digests(tmp_path / "whole")
     assert JOURNAL not in expected
     # Long ones are stopped here and there, and at every trial around a pause.
     for stop in range(1, calls + 1) if calls < 20 else (7, 40, 41, 42, 60, 82, calls):
         out = stopped(mine, tmp_path / str(stop), stop)
         resume(out)
-        assert files(out) == expected
+        assert digests(out) == expected
 
 
 def test_recording_may_be_stopped_again_and_again(tmp_path):
@@ -100,18 +101,18 @@ def test_recording_may_be_stopped_again_and_again(tmp_path):
         except Stopped:
             times += 1
     assert times > 1
-    assert files(out) == files(whole(mine, tmp_path / "whole"))
+    assert digests(out) == digests(whole(mine, tmp_path / "whole"))
 
 
 def test_half_a_line_of_the_journal_is_dropped(tmp_path):
     mine = KINDS["uniform"]
-    expected = files(whole(mine, tmp_path / "whole"))
+    expected = digests(whole(mine, tmp_path / "whole"))
     for cut in (1, 100, 2000):
         out = stopped(mine, tmp_path / str(cut), 3)
         text = (out / JOURNAL).read_bytes()
         (out / JOURNAL).write_bytes(text[:-cut])
         resume(out)
-        assert files(out) == expected
+        assert digests(out) == expected
 
 
 def test_epsilon_greedy_sessions_here_do_learn(tmp_path):
@@ -158,17 +159,17 @@ def test_recording_of_another_protocol_is_refused_by_the_field_that_differs(
     finished, change, message, tmp_path
 ):
     out = whole(small(), tmp_path / "a") if finished else stopped(small(), tmp_path / "a")
-    before = files(out)
+    before = digests(out)
     with pytest.raises(BciiglError, match="was begun with another protocol: ") as error:
         resume(out, expected=small(**change))
     assert message in str(error.value)
-    assert files(out) == before
+    assert digests(out) == before
 
 
 def test_recording_of_the_protocol_expected_goes_on(tmp_path):
     out = stopped(small(), tmp_path / "out")
     resume(out, expected=small(timing={"isi": 7.0}))
-    assert files(out) == files(whole(small(), tmp_path / "whole"))
+    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
 
 
 def tamper(out: Path, line: int, change: Callable[[dict], None]) -> None:
@@ -205,7 +206,7 @@ def test_journal_tampered_with_and_put_back_goes_on(tmp_path):
     out = stopped(small(), tmp_path / "out", 3)
     tamper(out, 2, lambda entry: None)
     resume(out)
-    assert files(out) == files(whole(small(), tmp_path / "whole"))
+    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_changed_subject_is_refused_and_the_restored_one_goes_on(tmp_path):
     shutil.rmtree(tmp_path / "subject")
     (tmp_path / "kept").rename(tmp_path / "subject")
     resume(tmp_path / "out")
-    assert files(tmp_path / "out") == files(tmp_path / "whole")
+    assert digests(tmp_path / "out") == digests(tmp_path / "whole")
 
 
 def test_lost_policy_of_a_fixed_agent_is_told(tmp_path):
@@ -270,21 +271,21 @@ def test_folder_with_anything_in_it_is_refused_and_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(FileExistsError, match="exists already and is not an empty folder"):
         record(small(), tmp_path)
-    assert set(files(tmp_path)) == {"mine.txt"}
+    assert set(digests(tmp_path)) == {"mine.txt"}
 
 
 def test_empty_folder_will_do_and_so_will_one_that_is_not_there(tmp_path):
     (tmp_path / "empty").mkdir()
     new = whole(small(), tmp_path / "not" / "there")
-    assert files(whole(small(), tmp_path / "empty")) == files(new)
+    assert digests(whole(small(), tmp_path / "empty")) == digests(new)
 
 
 def test_folder_with_a_recording_in_it_is_to_be_resumed(tmp_path):
     out = stopped(small(), tmp_path / "out")
-    before = files(out)
+    before = digests(out)
     with pytest.raises(BciiglError, match="a recording was begun there; resume it"):
         record(small(), out)
-    assert files(out) == before
+    assert digests(out) == before
 
 
 @pytest.mark.parametrize("name", ["absent", "empty"])
@@ -292,7 +293,7 @@ def test_there_must_be_something_to_resume(name, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(JournalError, match="there is no session to go on with"):
         resume(tmp_path / name)
-    assert not files(tmp_path)
+    assert not digests(tmp_path)
 
 
 def test_file_that_a_killed_write_left_is_gone_in_the_end(tmp_path):
@@ -306,7 +307,7 @@ def test_file_that_a_killed_write_left_is_gone_in_the_end(tmp_path):
         path.write_text("half of a fi")
     resume(out)
     assert not any(path.exists() for path in left)
-    assert files(out) == files(whole(small(), tmp_path / "whole"))
+    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
 
 
 def test_real_time_makes_no_separate_recordings(tmp_path):
@@ -328,15 +329,15 @@ def test_paced_recording_is_the_same(tmp_path):
     )
     clock = Clock()
     record(mine, tmp_path / "paced", clock=clock)
-    assert files(tmp_path / "paced") == files(whole(mine, tmp_path / "whole"))
+    assert digests(tmp_path / "paced") == digests(whole(mine, tmp_path / "whole"))
     assert len(clock.lateness) == 2
 
 
 def test_seed_fixes_every_byte(tmp_path):
     mine = KINDS["catch"]
-    one, same = (files(whole(mine, tmp_path / name)) for name in "ab")
+    one, same = (digests(whole(mine, tmp_path / name)) for name in "ab")
     assert one == same
-    other = files(whole(mine.model_copy(update={"seed": 1}), tmp_path / "other"))
+    other = digests(whole(mine.model_copy(update={"seed": 1}), tmp_path / "other"))
     assert set(other) == set(one)
     for ending in ("bold.nii.gz", "events.tsv", "interactions.npz", "truth.tsv"):
         # the guesses and options of a few trials might be the same by chance in one run
@@ -348,7 +349,7 @@ def test_folder_s_place_is_not_in_the_dataset(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     record(small(), "here")
     record(small(), tmp_path / "there", folder=tmp_path)
-    assert files(tmp_path / "here") == files(tmp_path / "there")
+    assert digests(tmp_path / "here") == digests(tmp_path / "there")
 
 
 def test_test_session_has_the_same_patterns(tmp_path):
