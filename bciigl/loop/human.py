@@ -80,7 +80,10 @@ class Human:
             "perception": self._option(guess),
             "judgment": self.judge(trial, guess).judged,
         }
-        return [self._event(trial, kind, contents[kind]) for kind in self._protocol.task.events[1:]]
+        return [
+            trial_event(self._protocol, trial, kind, contents[kind])
+            for kind in self._protocol.task.events[1:]
+        ]
 
     def judge(self, trial: int, guess: int) -> Judgment:
         """Return whether a guess matches, and whether the person thinks so."""
