@@ -138,6 +138,7 @@ def interactions(
         "feedback": rng.standard_normal((trials, 5)),
         "weight": np.ones(trials),
         "uniform": np.ones(trials, bool),
+        "certain": np.zeros(trials, bool),
         "run": np.arange(trials) * 5 // trials,
         "baseline": np.zeros(trials, bool),
         "n_actions": n_actions,

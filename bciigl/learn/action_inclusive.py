@@ -213,7 +213,8 @@ def _recentred(task: Task) -> Task:
     """
     data = task.data
     alike = np.flatnonzero(data.uniform | data.baseline)
-    if len(alike) == data.trials or (task.weight != 1).any():  # all of one policy, or of many
+    # All of one policy, of many, or of none that is known.
+    if len(alike) in (0, data.trials) or (task.weight != 1).any():
         return task
     model = discover(in_folds(task.rows(alike))).model
     predicted = model.probable(model.context_scores(data.context))

@@ -295,9 +295,10 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
     """Return the first reason not to trust, and its remedy."""
     if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
         return (
-            "match and mismatch are equally frequent, so which is which cannot be known: the policy"
-            " is either right or exactly wrong.",
-            "Add baseline trials with a match rate far from 1/2 (catch trials), or a third option.",
+            "how often guesses match is not known, or match and mismatch are equally frequent, so"
+            " which is which cannot be known: the policy is either right or exactly wrong.",
+            "Add uniform guesses, or baseline trials with a match rate far from 1/2 (catch trials),"
+            " or a third option.",
         )
     if numbers["guess_told_t"] > CLEARLY_TOLD:
         return (

@@ -41,6 +41,8 @@ class Interactions(NamedTuple):
         Importance: how much more often a uniform policy would have acted so; 1 on average.
     uniform : array of bool, (trials,)
         Whether all actions were equally probable.
+    certain : array of bool, (trials,)
+        Whether no other action was possible.
     run : array of int, (trials,)
         Which run the trial is of, from 0.
     baseline : array of bool, (trials,)
@@ -54,6 +56,7 @@ class Interactions(NamedTuple):
     feedback: np.ndarray
     weight: np.ndarray
     uniform: np.ndarray
+    certain: np.ndarray
     run: np.ndarray
     baseline: np.ndarray
     n_actions: int
@@ -99,6 +102,7 @@ def check_interactions(
         feedback,
         importance(propensity, n_actions),
         np.isclose(n_actions * propensity, 1.0, rtol=1e-3),
+        propensity > 1 - 1e-6,
         run_codes(run, trials),
         baseline.astype(bool),
         n_actions,

@@ -182,10 +182,15 @@ class Explorer:
                     feedback[rows],
                 )
         reward = rate.copy()
+        unknown = (rate == 0.5) & ~data.uniform & ~data.baseline
         for rows in [np.arange(data.trials)] if start.shared else groups:
             if len(rows):
                 reward[rows] = break_symmetry(
-                    score[rows], rate[rows], self.task.weight[rows], mirrored=start.mirrored
+                    score[rows],
+                    rate[rows],
+                    self.task.weight[rows],
+                    unknown=unknown[rows],
+                    mirrored=start.mirrored,
                 ).reward
         return reward
 

@@ -53,7 +53,8 @@ def expectation(data: Interactions, uniform: np.ndarray, baseline: np.ndarray) -
 
     It is known of baseline trials and of uniform guesses. What a better policy guessed matches more
     often than nobody knows; such trials tell where the clusters are, but not which is which. Only
-    if there are few others, they are weighted so as if they had been guessed uniformly.
+    if there are few others, they are weighted so as if they had been guessed uniformly, as far as
+    that is possible: nothing is known of guesses that could not have been others.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def expectation(data: Interactions, uniform: np.ndarray, baseline: np.ndarray) -
     counts = np.bincount(data.action[known], minlength=data.n_actions)
     if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
         return Expectation(np.where(known, rate, 0.5), np.ones(data.trials))
-    return Expectation(rate, data.weight)
+    return Expectation(np.where(data.certain & ~data.baseline, 0.5, rate), data.weight)
 
 
 def break_symmetry(
@@ -74,6 +75,7 @@ def break_symmetry(
     rate: np.ndarray,
     weight: np.ndarray | None = None,
     *,
+    unknown: np.ndarray | None = None,
     mirrored: bool = False,
 ) -> Clusters:
     """Return which trials are rewarded, given one score for each and how often they should be.
@@ -85,10 +87,11 @@ def break_symmetry(
     score : array, (trials,)
         Decoded feedback, of either sign.
     rate : array, (trials,)
-        Expected match rate of each trial. Of those with 1/2 it is taken as not known, and found
-        out.
+        Expected match rate of each trial.
     weight : array, (trials,)
         Importance of each trial.
+    unknown : array of bool, (trials,)
+        Trials whose match rate is not known, but is the same; it is found out. By default none.
     mirrored : bool
         Return the less likely of both instead.
     """
@@ -98,9 +101,13 @@ def break_symmetry(
     if spread == 0:
         return Clusters(rate.copy(), 0.0)
     score = (score - mean) / spread
+    unknown = np.zeros(len(score), bool) if unknown is None else unknown
     fits = [
         # Where a good policy guessed, most trials are rewarded, otherwise few.
-        max((_fit_two(sign * score, rate, share, *start) for start in _STARTS), key=_likelihood)
+        max(
+            (_fit_two(sign * score, rate, share, unknown, *start) for start in _STARTS),
+            key=_likelihood,
+        )
         for sign in (1, -1)
     ]
     return sorted(fits, key=_likelihood, reverse=True)[mirrored][1]
@@ -111,10 +118,14 @@ def _likelihood(fit: tuple[float, Clusters]) -> float:
 
 
 def _fit_two(
-    score: np.ndarray, rate: np.ndarray, share: np.ndarray, high: float, low: float
+    score: np.ndarray,
+    rate: np.ndarray,
+    share: np.ndarray,
+    unknown: np.ndarray,
+    high: float,
+    low: float,
 ) -> tuple[float, Clusters]:
     """Return the mean log-likelihood and the clusters, the rewarded one being above."""
-    unknown = rate == 0.5
     rate, variance = rate.copy(), 0.5
     for _ in range(_STEPS):
         prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))

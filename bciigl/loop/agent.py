@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import BciiglError
 from bciigl.learn import ActionInclusiveIGL
-from bciigl.learn.diagnose import DO_NOT_USE
+from bciigl.learn.diagnose import TRUST
 from bciigl.learn.saved import check_saveable
 from bciigl.protocol.model import Agent as Settings
 
@@ -127,8 +127,9 @@ class LearningAgent(Agent):
     """Guesses uniformly in the first runs, then learns between runs and guesses what it learned.
 
     It learns by `ActionInclusiveIGL` from all runs before. Match and mismatch are told apart by the
-    uniform guesses and the catch trials, never by guesses the agent has improved. As long as the
-    learner says of itself that it should not be used, the agent goes on guessing uniformly.
+    uniform guesses and the catch trials, never by guesses the agent has improved. It keeps to the
+    last policy that could be trusted, by the learner's own verdict; as long as there was none, it
+    goes on guessing uniformly.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ class LearningAgent(Agent):
         self.policy: ActionInclusiveIGL | None = None
         self._observed: list[tuple] = []
         self._ends: list[int] = []  # how many trials had been observed at the end of each run
-        self._learned_from = 0  # so many runs
+        self._tried = uniform_runs - learn_every  # to learn from so many runs
 
     def begin_run(self, rng: np.random.Generator) -> None:
         """Learn, if it is time to."""
@@ -169,10 +170,14 @@ class LearningAgent(Agent):
         runs = len(self._ends)
         if runs < self.uniform_runs:
             return
-        # Worked out from the number of runs alone, so that runs may be observed without guessing.
         due = runs - (runs - self.uniform_runs) % self.learn_every
-        if due != self._learned_from:
-            self.policy, self._learned_from = self._learned(self._ends[due - 1]), due
+        # More than one is due where runs were observed without guessing.
+        for each in range(due, self._tried, -self.learn_every):
+            learner = self._learned(self._ends[each - 1])
+            if learner is not None and learner.diagnose().verdict == TRUST:
+                self.policy = learner
+                break
+        self._tried = due
 
     def act(self, context: np.ndarray) -> Choice:
         """Return a guess: uniform, or what the policy chooses."""
@@ -201,15 +206,16 @@ class LearningAgent(Agent):
         self._ends.append(len(self._observed))
 
     def _learned(self, trials: int) -> ActionInclusiveIGL | None:
-        """Return what can be learned from the first trials; None if that is nothing."""
+        """Return what is learned from the first trials; None if there are none."""
         if not trials:
             return None
         observed = zip(*self._observed[:trials], strict=True)
         context, action, feedback, propensity, run, catch = map(np.array, observed)
         known = self.catch_match_rate if catch.any() else None
         learner = ActionInclusiveIGL(n_actions=self.n_actions, match_rate=known)
-        learner.fit(context, action, feedback, propensity=propensity, run=run, baseline=catch)
-        return None if learner.diagnose().verdict == DO_NOT_USE else learner
+        return learner.fit(
+            context, action, feedback, propensity=propensity, run=run, baseline=catch
+        )
 
 
 def make_agent(
