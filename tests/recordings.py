@@ -9,7 +9,7 @@ from bciigl.brain.region import Region
 from bciigl.learn import ActionInclusiveIGL
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import frames_per_run, session_trials, trials_per_run
-from bciigl.recording.bids import Truth, write_description, write_run, write_truth
+from bciigl.recording.bids import RecordedTruth, write_description, write_run, write_truth
 from bciigl.recording.trial import Trial
 
 VOXELS = 64
@@ -67,11 +67,11 @@ def made_up_trials(protocol: Protocol, trials: int, rng: np.random.Generator) ->
     ]
 
 
-def made_up_truth(protocol: Protocol, trials: int, rng: np.random.Generator) -> Truth:
+def made_up_truth(protocol: Protocol, trials: int, rng: np.random.Generator) -> RecordedTruth:
     """Return what might have been meant."""
     options = len(protocol.task.options)
     match, judged = rng.random((2, trials)) < 0.5
-    return Truth(*rng.integers(options, size=(2, trials)), match, judged)
+    return RecordedTruth(*rng.integers(options, size=(2, trials)), match, judged)
 
 
 def write_made_up(folder: Path, protocol: Protocol, seed: int = 0) -> dict:

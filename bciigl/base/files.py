@@ -62,7 +62,7 @@ def named_errors(path: str | os.PathLike) -> Iterator[None]:
     except OSError as error:
         if error.filename is not None:
             raise
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
 
 @contextmanager

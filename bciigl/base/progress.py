@@ -6,5 +6,9 @@ Report = Callable[[str], None]
 """Called with what begins now, such as ``"finding the brain"``."""
 
 
-def silent(step: str) -> None:
+Progress = Callable[[int, int], None]
+"""Called with how much has been done, and how much there is to do."""
+
+
+def silent(*_: object) -> None:
     """Report nothing."""

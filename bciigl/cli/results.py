@@ -23,15 +23,15 @@ def echo_results(
 ) -> None:
     """Print results, of a dataset or of the arrays at `source`, and what else goes with them."""
     if dataset is not None:
-        found = session_document(dataset, recorded, results) | further
-        echo_json(found) if as_json else click.echo(session_in_words(found, recorded, results))
+        found = _session_document(dataset, recorded, results) | further
+        echo_json(found) if as_json else click.echo(_session_in_words(found, recorded, results))
     elif as_json:
-        echo_json({"arrays": source, **document(recorded, results)})
+        echo_json({"arrays": source, **_document(recorded, results)})
     else:
-        click.echo(in_words(recorded, results))
+        click.echo(_in_words(recorded, results))
 
 
-def document(recorded: Recorded, results: list[Result]) -> dict[str, Any]:
+def _document(recorded: Recorded, results: list[Result]) -> dict[str, Any]:
     """Return results as plain data."""
     return {
         "trials": len(recorded.action),
@@ -43,7 +43,9 @@ def document(recorded: Recorded, results: list[Result]) -> dict[str, Any]:
     }
 
 
-def session_document(dataset: Dataset, recorded: Recorded, results: list[Result]) -> dict[str, Any]:
+def _session_document(
+    dataset: Dataset, recorded: Recorded, results: list[Result]
+) -> dict[str, Any]:
     """Return the results of a recorded session as plain data."""
     from bciigl.protocol.summary import summary
     from bciigl.tasks.sessions import matches_by_fifths
@@ -54,7 +56,7 @@ def session_document(dataset: Dataset, recorded: Recorded, results: list[Result]
         "noise": protocol.brain.noise,
         "seed": protocol.seed,
         "agent": protocol.agent.policy,
-        **document(recorded, results),
+        **_document(recorded, results),
         "matches_by_fifths": matches_by_fifths(dataset),
         "scanner_hours": about["scanner_hours"],
         "test_scanner_hours": about["test_scanner_hours"],
@@ -62,7 +64,7 @@ def session_document(dataset: Dataset, recorded: Recorded, results: list[Result]
     }
 
 
-def in_words(recorded: Recorded, results: list[Result]) -> str:
+def _in_words(recorded: Recorded, results: list[Result]) -> str:
     """Return a short table of results, and each verdict with its reason."""
     tested = _test_trials(recorded)
     lines = [
@@ -81,20 +83,20 @@ def in_words(recorded: Recorded, results: list[Result]) -> str:
     return "\n".join(lines)
 
 
-def session_in_words(about: dict[str, Any], recorded: Recorded, results: list[Result]) -> str:
+def _session_in_words(about: dict[str, Any], recorded: Recorded, results: list[Result]) -> str:
     """Return the table of a recorded session, and what it would cost in a scanner."""
     lines = [
         f"{about['protocol']}: noise {about['noise']:g}, seed {about['seed']}, "
         f"{about['agent']} guesses",
-        in_words(recorded, results),
+        _in_words(recorded, results),
     ]
     if about["matches_by_fifths"] is not None:
         rates = " ".join(
             "-" if each is None else f"{each:.0f}" for each in about["matches_by_fifths"]
         )
-        lines.append(f"guesses that matched, by fifths of the session: {rates} %")
-    if "lateness" in about:
-        late = {name: 1000 * value for name, value in about["lateness"].items()}
+        lines.append(f"the agent's guesses that matched, by fifths of the session: {rates} %")
+    if "lateness_seconds" in about:
+        late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
         lines.append(
             f"guesses came {late['median']:.1f} ms after the decision was due (median), "
             f"{late['largest']:.1f} ms at most"

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -17,6 +17,8 @@ from bciigl.cli.results import echo_results
 if TYPE_CHECKING:
     from bciigl.loop import Clock
     from bciigl.protocol import Protocol
+    from bciigl.recording import Dataset
+    from bciigl.tasks.arrays import Recorded, Result
 
 DEFAULT = "number_guessing"
 
@@ -43,7 +45,7 @@ DEFAULT = "number_guessing"
     "--out",
     metavar="FOLDER",
     type=click.Path(),
-    help="Record here; by default the protocol's name.",
+    help="Record here; by default under the protocol's name, with a number if that is taken.",
 )
 @click.option(
     "--resume", metavar="FOLDER", type=click.Path(), help="Go on with a recording that was stopped."
@@ -68,7 +70,7 @@ def simulate(
     PROTOCOL is the path of a YAML file or the name of a shipped protocol, number_guessing by
     default. A simulated person imagines options, an agent guesses, and the brain answers; all of it
     is recorded as a BIDS dataset. The protocol's learners then learn from the first session and are
-    tested on a second one.
+    tested on a second one. It is one session: the section study is not for this command.
 
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
@@ -76,27 +78,36 @@ def simulate(
     from bciigl.loop import Clock
     from bciigl.protocol import parse_change
     from bciigl.recording import open_dataset
-    from bciigl.tasks.arrays import learn_with
-    from bciigl.tasks.sessions import load_session, session_learners
 
-    fields = {"brain.noise": noise, "task.trials": trials, "seed": seed, "brain.engine": engine}
+    fields = {
+        "brain.noise": noise,
+        "task.trials": trials,
+        "seed": seed,
+        "brain.engine": engine,
+        "agent.policy": "fixed" if _is_folder(agent) else agent,
+    }
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
     clock = Clock() if real_time else None
-    folder = _recorded(protocol, changes, agent, out, resume, clock)
+    policy = agent if _is_folder(agent) else None
+    folder = _recorded(protocol, changes, policy, out, resume, clock)
     dataset = open_dataset(folder)
-    recorded = load_session(dataset)
-    with steps() as report:
-        learners = session_learners(dataset, recorded)
-        results = learn_with(recorded, learners, seed=dataset.protocol.seed, report=report)
-    further = {} if clock is None else {"lateness": clock.report()}
+    recorded, results = _learned(dataset)
+    further = {} if clock is None else {"lateness_seconds": clock.report()}
     echo_results(recorded, results, dataset, folder, as_json, **further)
+
+
+def _is_folder(agent: str | None) -> bool:
+    """Tell whether an agent is given as the folder of a saved policy, not by name."""
+    from bciigl.protocol.model import PolicyName
+
+    return agent is not None and agent not in get_args(PolicyName) and os.path.isdir(agent)
 
 
 def _recorded(
     source: str | None,
     changes: dict[str, Any],
-    agent: str | None,
+    policy: str | None,
     out: str | None,
     resume: str | None,
     clock: Clock | None,
@@ -108,25 +119,49 @@ def _recorded(
     from bciigl.protocol import find
     from bciigl.recording import is_dataset
 
+    begun = resume is not None and is_dataset(resume)
     if resume is not None and out is not None:
         raise BciiglError("--out is for a new recording, --resume for one that was stopped")
-    policy = None
-    if agent is not None:
-        if os.path.isdir(agent):
-            policy, agent = load_learner(agent), "fixed"
-        changes = {**changes, "agent.policy": agent}
+    if begun and policy is not None:
+        raise BciiglError(f"{resume}: keeps the policy it was begun with; leave out --agent")
     # Without a word of what it is, a recording goes on as what it was begun as.
-    wanted = None
-    if resume is None or source or changes:
-        wanted = _protocol(source or DEFAULT, changes)
+    told = resume is None or source is not None or bool(changes)
+    wanted = _protocol(source or DEFAULT, changes) if told else None
     folder = resume or out or _free_folder(wanted.name)
     with _stoppable(folder), bar("recording trials") as progress:
-        if resume is not None and (wanted is None or is_dataset(resume)):
+        if begun or wanted is None:
             loop.resume(folder, expected=wanted, clock=clock, progress=progress)
         else:
-            paths = find(source or DEFAULT).parent
-            loop.record(wanted, folder, folder=paths, policy=policy, clock=clock, progress=progress)
+            loop.record(
+                wanted,
+                folder,
+                folder=find(source or DEFAULT).parent,
+                policy=None if policy is None else load_learner(policy),
+                clock=clock,
+                progress=progress,
+            )
     return folder
+
+
+def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
+    """Return what can be learned from a recording, and what its learners make of it."""
+    from bciigl.base.errors import BciiglError
+    from bciigl.tasks.arrays import learn_with
+    from bciigl.tasks.sessions import load_session, session_learners
+
+    try:
+        recorded = load_session(dataset)
+        learners = session_learners(dataset, recorded)
+        with steps() as report:
+            return recorded, learn_with(
+                recorded, learners, seed=dataset.protocol.seed, report=report
+            )
+    except BciiglError as error:
+        raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
+    except KeyboardInterrupt:
+        folder = shlex.quote(str(dataset.folder))
+        click.echo(f"stopped; all is recorded: bciigl learn {folder}", err=True)
+        raise
 
 
 def _protocol(source: str, changes: dict[str, Any]) -> Protocol:
@@ -167,6 +202,5 @@ def _stoppable(folder: str) -> Iterator[None]:
         # Not if there was a dataset before, or still is none.
         if isinstance(error, FileExistsError) or not is_dataset(folder):
             raise
-        raise BciiglError(
-            f"{error.filename}: {error.strerror}; when that is mended, {how}"
-        ) from error
+        problem = f"{error.filename}: {error.strerror}"
+        raise BciiglError(f"{problem}; when that is mended, {how}") from error

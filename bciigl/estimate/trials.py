@@ -96,7 +96,8 @@ def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Rec
             f"frames should be of {', '.join(kinds)}, got {', '.join(map(str, frames))}"
         )
     try:
-        recordings = {kinds: np.asarray(each) for kinds, each in recordings.items()}
+        # In one order in memory, on which the last bits of a matrix product depend.
+        recordings = {kinds: np.asarray(each, order="C") for kinds, each in recordings.items()}
         if any(each.dtype.kind not in "buif" for each in recordings.values()):
             raise TypeError
     except (TypeError, ValueError):

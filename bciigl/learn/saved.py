@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, shortened
-from bciigl.base.files import written_folder
+from bciigl.base.files import named_errors, written_folder
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit
 from bciigl.learn.diagnose import VERDICTS, Diagnosis, Verdict
@@ -96,8 +96,9 @@ def write_learner(learner: BaseEstimator, folder: Path) -> None:
         scaling = getattr(learner, f"{side}_scaling_")
         arrays |= {f"{side}_mean": scaling.mean, f"{side}_scale": scaling.scale}
     text = json.dumps(settings, indent=2) + "\n"
-    (folder / _SETTINGS).write_text(text, encoding="utf-8")
-    np.savez(folder / _ARRAYS, **arrays)
+    with named_errors(folder):
+        (folder / _SETTINGS).write_text(text, encoding="utf-8")
+        np.savez(folder / _ARRAYS, **arrays)
 
 
 def load_learner(folder: str | os.PathLike) -> BaseEstimator:

@@ -45,14 +45,21 @@ class Agent:
     ----------
     n_actions : int
         How many options there are.
+
+    Attributes
+    ----------
+    rng : numpy.random.Generator
+        To guess with, in the run that is on. An agent that draws from it alone can be gone on with
+        after a stop.
     """
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = n_actions
+        self.rng = np.random.default_rng(0)
 
     def begin_run(self, rng: np.random.Generator) -> None:
         """Get ready for a run, with time to learn and random numbers to guess with."""
-        self._rng = rng
+        self.rng = rng
 
     def act(self, context: np.ndarray) -> Choice:
         """Return a guess.
@@ -62,7 +69,7 @@ class Agent:
         context : array, (features,)
             What imagination evoked, as far as can be told at the time of the decision.
         """
-        return self._explore()
+        return self.explore()
 
     def observe(
         self,
@@ -92,8 +99,9 @@ class Agent:
     def end_run(self) -> None:
         """Take notice that a run is over."""
 
-    def _explore(self) -> Choice:
-        return Choice(int(self._rng.integers(self.n_actions)), 1 / self.n_actions, True)
+    def explore(self) -> Choice:
+        """Return a uniform guess."""
+        return Choice(int(self.rng.integers(self.n_actions)), 1 / self.n_actions, True)
 
 
 class FixedAgent(Agent):
@@ -182,10 +190,10 @@ class LearningAgent(Agent):
     def act(self, context: np.ndarray) -> Choice:
         """Return a guess: uniform, or what the policy chooses."""
         if self.policy is None:
-            return self._explore()
+            return self.explore()
         chosen = int(self.policy.predict(context[None])[0])
-        explored = bool(self._rng.random() < self.epsilon)
-        action = self._explore().action if explored else chosen
+        explored = bool(self.rng.random() < self.epsilon)
+        action = self.explore().action if explored else chosen
         propensity = self.epsilon / self.n_actions + (1 - self.epsilon) * (action == chosen)
         return Choice(action, propensity, explored)
 
@@ -241,7 +249,7 @@ def make_agent(
     """
     if (policy is not None) != (settings.policy == "fixed"):
         raise BciiglError(
-            "agent.policy is fixed: it needs the folder of a saved policy"
+            "agent.policy is fixed: it needs a saved policy (--agent FOLDER)"
             if policy is None
             else f"agent.policy is {settings.policy}: it takes no saved policy, fixed does"
         )

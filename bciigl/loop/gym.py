@@ -15,6 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
 from bciigl.loop.human import Human
@@ -38,7 +39,8 @@ class ClosedLoopEnv(gymnasium.Env):
     observation has the `context` of the decision to be made, and of the trial before it the
     `feedback`, the `guess` that was shown, and whether it was a `catch` trial, in which the
     experimenter's guess took the place of the action. What is not there, because no trial is before
-    or no decision to come, is 0. `info` says of which `run` and `trial`, from 0, the context is.
+    or, in the end, no decision to come, is 0. `info` says of which `run` and `trial`, from 0, the
+    context is.
 
     Parameters
     ----------
@@ -52,6 +54,8 @@ class ClosedLoopEnv(gymnasium.Env):
 
     def __init__(self, protocol: str = "number_guessing", changes: Changes | None = None) -> None:
         self._protocol = load(protocol, brain_findings, changes)
+        if self._protocol.recording == "separate":
+            raise BciiglError("the environment has one recording: use recording: shared")
         self._folder = find(protocol).parent
         options, voxels = len(self._protocol.task.options), len(self._brain(0).region)
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
@@ -65,6 +69,7 @@ class ClosedLoopEnv(gymnasium.Env):
             }
         )
         self._nothing = np.zeros(voxels)
+        self._live: LiveRun | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -78,6 +83,10 @@ class ClosedLoopEnv(gymnasium.Env):
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Show a guess, or the experimenter's on a catch trial, and go on to the next decision."""
+        if self._live is None:
+            raise gymnasium.error.ResetNeeded("the session is over, or not begun: call reset")
+        if not self.action_space.contains(action):
+            raise gymnasium.error.InvalidAction(f"should be in {self.action_space}, got {action!r}")
         on_cue = self._human.guess_on_cue(self._live.trial)
         guess = int(action) if on_cue is None else on_cue
         feedback = self._live.answer(guess)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, remove_unfinished
+from bciigl.base.progress import Progress, silent
 from bciigl.brain import Brain
 from bciigl.estimate import feedback
 from bciigl.learn import load_learner, save_learner
@@ -23,17 +24,10 @@ from bciigl.protocol.explain import validate
 from bciigl.protocol.schedule import session_trials, trials_per_run
 from bciigl.protocol.science import known_match_rate
 from bciigl.recording import open_dataset
-from bciigl.recording.bids import Truth, run_files, write_description, write_run, write_truth
+from bciigl.recording.bids import RecordedTruth, write_description, write_run, write_truth
 from bciigl.recording.journal import Journal, JournalError
 from bciigl.recording.layout import JOURNAL, POLICY, is_finished
 from bciigl.recording.trial import Trial
-
-Progress = Callable[[int, int], None]
-"""Called with how many trials have been recorded, and how many there will be."""
-
-
-def silent(trials: int, total: int) -> None:
-    """Report no progress."""
 
 
 def record(
@@ -42,6 +36,7 @@ def record(
     *,
     folder: str | os.PathLike | None = None,
     policy: BaseEstimator | None = None,
+    agent: Agent | None = None,
     clock: Clock | None = None,
     progress: Progress = silent,
 ) -> None:
@@ -59,24 +54,27 @@ def record(
         What paths in the protocol are relative to.
     policy : estimator, optional
         A fitted learner, for the agent that keeps to it (``agent.policy: fixed``).
+    agent : Agent, optional
+        One of your own, in place of the protocol's.
     clock : Clock, optional
         Paces frames in real time. Without it all is as fast as possible; the dataset is the same.
     progress : function, optional
         Called after each trial.
     """
     brain = Brain(protocol, folder)
-    agent = _agent(brain, policy)
-    _check_pace(protocol, clock)
-    out = _new_folder(out)
     header = {
         "protocol": protocol.model_dump(mode="json"),
         "folder": None if folder is None else os.path.abspath(folder),
         "brain": _fingerprint(brain),
+        "agent": agent and type(agent).__name__,
     }
+    agent = agent or _agent(brain, policy)
+    _check_pace(protocol, clock)
+    out = _new_folder(out)
+    if policy is not None:
+        save_learner(policy, out / POLICY)
     journal = Journal.create(out, header)
     try:
-        if policy is not None:
-            save_learner(policy, out / POLICY)
         _go_on(_Recording(brain, out, journal, clock, progress), agent)
     finally:
         journal.close()
@@ -86,6 +84,7 @@ def resume(
     out: str | os.PathLike,
     *,
     expected: Protocol | None = None,
+    agent: Agent | None = None,
     clock: Clock | None = None,
     progress: Progress = silent,
 ) -> None:
@@ -97,6 +96,8 @@ def resume(
         The folder of the recording. If nothing is missing there, nothing is done.
     expected : Protocol, optional
         The experiment that it should be of.
+    agent : Agent, optional
+        A new one of the kind that it was begun with, where that was one of your own.
     clock, progress
         As in `record`.
 
@@ -118,14 +119,13 @@ def resume(
         brain = Brain(protocol, journal.header["folder"])
         if _fingerprint(brain) != journal.header["brain"]:
             raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
-        policy = None
-        if protocol.agent.policy == "fixed":
-            if not (out / POLICY).exists():
-                raise JournalError(
-                    f"{out}: was stopped before anything was recorded: delete it and begin again"
-                )
-            policy = load_learner(out / POLICY)
-        _go_on(_Recording(brain, out, journal, clock, progress), _agent(brain, policy))
+        if (agent and type(agent).__name__) != journal.header["agent"]:
+            begun_with = journal.header["agent"] or "the protocol's own"
+            raise JournalError(f"{out}: was begun with another agent: {begun_with}")
+        if agent is None:
+            saved = protocol.agent.policy == "fixed"
+            agent = _agent(brain, load_learner(out / POLICY) if saved else None)
+        _go_on(_Recording(brain, out, journal, clock, progress), agent)
     finally:
         journal.close()
 
@@ -148,10 +148,15 @@ class _Recording:
 
 @dataclass(frozen=True)
 class _Past:
-    """What the journal has of a run: its first trials, and whether its files are written."""
+    """What the journal has of a run: its first trials and, once written, its files' digests."""
 
     trials: list[Trial]
-    written: bool
+    digests: dict[str, str] | None
+
+    def fits(self, trials: int) -> bool:
+        """Tell whether this can be of a run of so many trials."""
+        known = len(self.trials)
+        return known <= trials if self.digests is None else known == trials
 
 
 def _go_on(recording: _Recording, agent: Agent) -> None:
@@ -165,16 +170,14 @@ def _go_on(recording: _Recording, agent: Agent) -> None:
     done = 0
     for session, trials in session_trials(protocol).items():
         for run, count in enumerate(trials_per_run(protocol, trials)):
-            place, past = next(known, (None, _Past([], False)))
-            whole = len(past.trials) == count if past.written else len(past.trials) <= count
-            if place not in (None, (session, run)) or not whole:
+            place, past = next(known, (None, _Past([], None)))
+            if place not in (None, (session, run)) or not past.fits(count):
                 raise JournalError(f"{recording.journal.path}: its runs are not in order")
-            files = run_files(recording.out, protocol, (session, run))
-            if past.written and all(path.exists() for path in files):
+            if past.digests is not None and _intact(recording.out, past.digests):
                 for trial in past.trials:
                     show(agents[session], trial)
             else:
-                _record_run(recording, agents[session], (session, run), count, past.trials, done)
+                _record_run(recording, agents[session], (session, run), count, past, done)
             agents[session].end_run()
             done += count
             recording.progress(done, recording.total)
@@ -186,7 +189,7 @@ def _record_run(
     agent: Agent,
     place: tuple[str, int],
     trials: int,
-    past: list[Trial],
+    past: _Past,
     before: int,
 ) -> None:
     """Record one run, of which there may be some trials already, and so many trials before it."""
@@ -201,18 +204,34 @@ def _record_run(
         journal.append({"session": session, "run": run, "trial": number, **trial.as_dict()})
         recording.progress(before + number + 1, recording.total)
 
-    frames, done = conduct(brain, human, agent, place, past=past, keep=keep, clock=recording.clock)
-    write_run(out, protocol, brain.region, place, frames, done, feedback(frames, protocol))
+    frames, done = conduct(
+        brain, human, agent, place, past=past.trials, keep=keep, clock=recording.clock
+    )
     judgments = [human.judge(number, trial.action) for number, trial in enumerate(done)]
-    truth = Truth(human.meant, human.imagined, *zip(*judgments, strict=True))
-    write_truth(out, protocol, place, truth)
-    journal.append({"session": session, "run": run, "written": True})
-    journal.sync()
+    truth = RecordedTruth(human.meant, human.imagined, *zip(*judgments, strict=True))
+    written = [
+        *write_run(out, protocol, brain.region, place, frames, done, feedback(frames, protocol)),
+        write_truth(out, protocol, place, truth),
+    ]
+    if past.digests is None:
+        digests = {str(path.relative_to(out)): _digest(path) for path in written}
+        journal.append({"session": session, "run": run, "written": digests})
+        journal.sync()
+
+
+def _intact(folder: Path, digests: dict[str, str]) -> bool:
+    """Tell whether files are what they were when they were written."""
+    paths = {folder / name: digest for name, digest in digests.items()}
+    return all(path.is_file() and _digest(path) == digest for path, digest in paths.items())
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _journal_protocol(journal: Journal) -> Protocol:
     protocol, findings = validate(journal.header.get("protocol"))
-    if findings or not {"folder", "brain"} <= set(journal.header):
+    if findings or not {"folder", "brain", "agent"} <= set(journal.header):
         raise JournalError(f"{journal.path}: does not say what session it is of")
     return protocol
 
@@ -225,7 +244,7 @@ def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> No
     name = next(name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
     raise BciiglError(
         f"{out}: was begun with another protocol: {name} is {theirs.get(name)} there, "
-        f"{ours.get(name)} here"
+        f"{ours.get(name)} here; without any options it goes on as it was begun"
     )
 
 
@@ -252,7 +271,7 @@ def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
             numbers = [each["trial"] for each in lines if "trial" in each]
             if numbers != list(range(len(trials))):
                 raise JournalError(f"{journal.path}: its trials are not in order")
-            yield place, _Past(trials, "written" in lines[-1])
+            yield place, _Past(trials, lines[-1].get("written"))
     except (KeyError, TypeError, ValueError) as error:
         raise JournalError(f"{journal.path}: is not a journal of a session") from error
 

@@ -68,7 +68,7 @@ _TRUTH_FILES = ("*_truth.json", "*_truth.tsv")
 
 
 @dataclass(frozen=True)
-class Truth:
+class RecordedTruth:
     """What is true of the trials of a run; for the scorer and for learners that are told it.
 
     Attributes
@@ -119,18 +119,6 @@ def write_description(folder: Path, protocol: Protocol, region: Region) -> None:
         write_text(folder / root / ".bidsignore", "\n".join(files) + "\n", overwrite=True)
 
 
-def run_files(folder: Path, protocol: Protocol, place: tuple[str, int]) -> list[Path]:
-    """Return the files that `write_run` and `write_truth` write."""
-    kinds = protocol.task.events if protocol.recording == "separate" else [None]
-    stems = [run_stem(protocol, *place, kind) for kind in kinds]
-    endings = ("bold.nii.gz", "bold.json", "events.tsv")
-    return [
-        *(beside(folder, stem, ending) for stem in stems for ending in endings),
-        beside(folder / ESTIMATES, run_stem(protocol, *place), "interactions.npz"),
-        beside(folder / TRUTH, run_stem(protocol, *place), "truth.tsv"),
-    ]
-
-
 def write_run(
     folder: Path,
     protocol: Protocol,
@@ -139,8 +127,8 @@ def write_run(
     frames: Frames,
     trials: Sequence[Trial],
     feedback: np.ndarray,
-) -> None:
-    """Write a run's recording, events and estimates.
+) -> list[Path]:
+    """Write a run's recording, events and estimates; return the files.
 
     Parameters
     ----------
@@ -157,15 +145,20 @@ def write_run(
     feedback : array, (trials, voxels)
         Estimated from the whole run.
     """
+    written = []
     separate = isinstance(frames, Mapping)
     for kind, series in frames.items() if separate else [(None, frames)]:
         stem = run_stem(protocol, *place, kind)
         (folder / stem.parent).mkdir(parents=True, exist_ok=True)
         kinds = (kind,) if separate else protocol.task.events
         image, affine = region.box(series.astype(np.float32))
-        write_image(beside(folder, stem, "bold.nii.gz"), image, affine, protocol.timing.tr)
-        _write_json(beside(folder, stem, "bold.json"), _bold(protocol))
-        write_table(beside(folder, stem, "events.tsv"), _events(protocol, kinds, trials))
+        bold, sidecar, events = (
+            beside(folder, stem, ending) for ending in ("bold.nii.gz", "bold.json", "events.tsv")
+        )
+        write_image(bold, image, affine, protocol.timing.tr)
+        _write_json(sidecar, _bold(protocol))
+        write_table(events, _events(protocol, kinds, trials))
+        written += [bold, sidecar, events]
     path = beside(folder / ESTIMATES, run_stem(protocol, *place), "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_file(path) as temporary:
@@ -178,10 +171,13 @@ def write_run(
             feedback=feedback,
             feedback_so_far=np.array([each.feedback for each in trials]),
         )
+    return [*written, path]
 
 
-def write_truth(folder: Path, protocol: Protocol, place: tuple[str, int], truth: Truth) -> None:
-    """Write what is true of a run's trials, apart from all else.
+def write_truth(
+    folder: Path, protocol: Protocol, place: tuple[str, int], truth: RecordedTruth
+) -> Path:
+    """Write what is true of a run's trials, apart from all else; return the file.
 
     Parameters
     ----------
@@ -191,7 +187,7 @@ def write_truth(folder: Path, protocol: Protocol, place: tuple[str, int], truth:
         The experiment.
     place : (str, int)
         The session, and the run within it, from 0.
-    truth : Truth
+    truth : RecordedTruth
         Of the run.
     """
     path = beside(folder / TRUTH, run_stem(protocol, *place), "truth.tsv")
@@ -206,6 +202,7 @@ def write_truth(folder: Path, protocol: Protocol, place: tuple[str, int], truth:
             "judged": words(truth.judged),
         },
     )
+    return path
 
 
 def _events(

@@ -10,7 +10,8 @@ import numpy as np
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.protocol import Protocol, load
-from bciigl.recording.bids import Truth
+from bciigl.protocol.schedule import run_count, session_trials
+from bciigl.recording.bids import RecordedTruth
 from bciigl.recording.layout import (
     DESCRIPTION,
     ESTIMATES,
@@ -38,6 +39,10 @@ class Dataset:
     folder: Path
     protocol: Protocol
 
+    def has(self, session: str) -> bool:
+        """Tell whether there is such a session."""
+        return bool(self._found(session))
+
     def interactions(self, session: str) -> dict[str, np.ndarray]:
         """Return what an agent saw, did and got back in a session, and the run of each trial.
 
@@ -49,15 +54,17 @@ class Dataset:
         arrays["run"] = np.repeat(numbers, [len(each["action"]) for each in runs])
         return arrays
 
-    def truth(self, session: str) -> Truth | None:
+    def truth(self, session: str) -> RecordedTruth | None:
         """Return what was meant and judged in a session; None if that is not in the dataset."""
         if not (self.folder / TRUTH).is_dir():
             return None
         runs = [self._truth_of_run(path) for path in self._runs(session)]
         names = ("meant", "imagined", "match", "judged")
-        return Truth(*(np.concatenate([getattr(run, name) for run in runs]) for name in names))
+        return RecordedTruth(
+            *(np.concatenate([getattr(run, name) for run in runs]) for name in names)
+        )
 
-    def _truth_of_run(self, interactions: Path) -> Truth:
+    def _truth_of_run(self, interactions: Path) -> RecordedTruth:
         within = interactions.relative_to(self.folder / ESTIMATES)
         name = within.name.replace("_interactions.npz", "_truth.tsv")
         path = self.folder / TRUTH / within.parent / name
@@ -66,7 +73,7 @@ class Dataset:
         if len(table["meant"]) != trials:
             raise DatasetError(f"{path}: has {len(table['meant'])} trials, not {trials}")
         options = [str(each) for each in self.protocol.task.options]
-        return Truth(
+        return RecordedTruth(
             _numbers(path, table["meant"], options),
             _numbers(path, table["imagined"], options),
             _numbers(path, table["match"], ["false", "true"]).astype(bool),
@@ -75,17 +82,24 @@ class Dataset:
 
     def _runs(self, session: str) -> list[Path]:
         """Return the files with the interactions of each run, in order."""
-        root = self.folder / ESTIMATES
-        found = sorted(root.glob(f"sub-*/ses-{session}/func/*_interactions.npz"), key=_run_number)
-        if not found:
-            raise DatasetError(f"{root}: has no interactions of ses-{session}")
+        root, found = self.folder / ESTIMATES, self._found(session)
         subjects = sorted({path.relative_to(root).parts[0] for path in found})
         if len(subjects) > 1:
             raise DatasetError(
                 f"{root}: should have one subject, got {', '.join(subjects)}: a policy is learned "
                 "from one brain"
             )
+        planned = run_count(self.protocol, session_trials(self.protocol)[session])
+        if len(found) != planned:
+            raise DatasetError(
+                f"{root}: should have the interactions of {planned} runs of ses-{session}, as its "
+                f"protocol plans, got {len(found)}"
+            )
         return found
+
+    def _found(self, session: str) -> list[Path]:
+        files = (self.folder / ESTIMATES).glob(f"sub-*/ses-{session}/func/*_interactions.npz")
+        return sorted(files, key=_run_number)
 
 
 def is_dataset(folder: str | os.PathLike) -> bool:

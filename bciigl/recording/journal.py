@@ -10,11 +10,12 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from bciigl.base.errors import BciiglError
-from bciigl.base.files import named_errors
+from bciigl.base.files import named_errors, written_file
 from bciigl.recording.layout import JOURNAL
 
 VERSION = 1
@@ -25,7 +26,9 @@ class JournalError(BciiglError):
 
 
 class Journal:
-    """An append-only file, held by one process at a time. `create` and `reopen` make it.
+    """An append-only file in a folder that one process at a time holds.
+
+    `create` and `reopen` make it.
 
     Attributes
     ----------
@@ -35,10 +38,11 @@ class Journal:
         What session it is.
     """
 
-    def __init__(self, path: Path, file: BinaryIO, header: dict[str, Any]) -> None:
+    def __init__(self, path: Path, header: dict[str, Any], lock: int) -> None:
         self.path = path
         self.header = header
-        self._file = file
+        self._lock = lock
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (it stays open)
 
     @classmethod
     def create(cls, folder: Path, header: dict[str, Any]) -> "Journal":
@@ -46,15 +50,18 @@ class Journal:
 
         Raises
         ------
-        FileExistsError
-            If there is one.
+        JournalError
+            If there is one, or if another process is at it.
         """
         path = folder / JOURNAL
-        file = open(path, "xb", buffering=0)  # noqa: SIM115 (it stays open)
-        journal = cls(path, file, header)
-        _lock(path, file)
-        journal.append({"version": VERSION, **header})
-        return journal
+        with _locked(folder) as lock:
+            if path.exists():
+                raise JournalError(f"{folder}: a recording was begun there")
+            header = {"version": VERSION, **header}
+            # It appears with its header: whatever is found can be gone on with.
+            with written_file(path) as temporary:
+                temporary.write_bytes(_line(header))
+            return cls(path, header, lock)
 
     @classmethod
     def reopen(cls, folder: Path) -> "Journal":
@@ -63,19 +70,18 @@ class Journal:
         Raises
         ------
         JournalError
-            If there is none, if another process has it, or if it is damaged.
+            If there is none, if another process is at it, or if it is damaged.
         """
         path = folder / JOURNAL
-        try:
-            file = open(path, "r+b", buffering=0)  # noqa: SIM115
-        except FileNotFoundError:
-            raise JournalError(f"{folder}: there is no session to go on with") from None
-        _lock(path, file)
-        try:
-            return cls(path, file, _recover(path, file))
-        except BaseException:
-            file.close()  # and with it the lock
-            raise
+        if not path.exists():
+            raise JournalError(f"{folder}: there is no session to go on with")
+        with _locked(folder) as lock:
+            if not path.exists():
+                raise JournalError(f"{folder}: the session has just been finished")
+            header, whole = _read(path)
+            with named_errors(path):
+                os.truncate(path, whole)
+            return cls(path, header, lock)
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write one line; when this returns, the program may be killed."""
@@ -92,11 +98,14 @@ class Journal:
 
     def sync(self) -> None:
         """Have the disk keep what was written, so that not even a power cut loses it."""
-        os.fsync(self._file.fileno())
+        with named_errors(self.path):
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Let go of the folder."""
+        if not self._file.closed:
+            self._file.close()
+            os.close(self._lock)
 
     def remove(self) -> None:
         """Delete the file: the session is over."""
@@ -126,34 +135,33 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _recover(path: Path, file: BinaryIO) -> dict[str, Any]:
-    """Drop a half-written last line, go to the end, and return the header."""
-    if not os.fstat(file.fileno()).st_nlink:
-        raise JournalError(f"{path.parent}: the session has just been finished")
+def _read(path: Path) -> tuple[dict[str, Any], int]:
+    """Return the header, and how many bytes there are without a half-written last line."""
     header, whole = None, 0
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             entry = _entry(line)
+            if entry is None and (number == 1 or lines.read(1)):
+                raise JournalError(f"{path}: line {number} is damaged; it cannot be gone on with")
             if entry is None:
-                if lines.read(1):
-                    raise JournalError(f"{path}: line {number} is damaged")
                 break
             header = header or entry
             whole += len(line)
-    if header is None:
-        raise JournalError(
-            f"{path.parent}: was stopped before anything was recorded: delete it and begin again"
-        )
-    if header.get("version") != VERSION:
+    if header is None or header.get("version") != VERSION:
         raise JournalError(f"{path}: is not a journal that this version can go on with")
-    file.truncate(whole)
-    file.seek(0, os.SEEK_END)
-    return header
+    return header, whole
 
 
-def _lock(path: Path, file: BinaryIO) -> None:
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """Hold a folder, and let go of it only if something fails."""
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield lock
     except BlockingIOError as error:
-        file.close()
-        raise JournalError(f"{path.parent}: another process is recording there") from error
+        os.close(lock)
+        raise JournalError(f"{folder}: another process is recording there") from error
+    except BaseException:
+        os.close(lock)
+        raise

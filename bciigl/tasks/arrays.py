@@ -50,7 +50,7 @@ class Recorded:
         The right actions of the test contexts.
     test_run : array, (test trials,), optional
         The runs of the test contexts.
-    options : int, optional
+    known_actions : int, optional
         How many actions there are, where that is known.
     """
 
@@ -66,13 +66,13 @@ class Recorded:
     test_context: np.ndarray | None = None
     test_label: np.ndarray | None = None
     test_run: np.ndarray | None = None
-    options: int | None = None
+    known_actions: int | None = None
 
     @property
     def n_actions(self) -> int:
         """How many actions there are: as known, or one more than the largest."""
-        if self.options is not None:
-            return self.options
+        if self.known_actions is not None:
+            return self.known_actions
         known = (self.action, self.label, self.test_label)
         return max(2, *(int(each.max()) + 1 for each in known if each is not None))
 
@@ -102,7 +102,8 @@ class Recorded:
             raise ArraysError(f"there is no array {name} to choose runs by")
         missing = sorted(set(wanted) - set(run.tolist()))
         if missing:
-            raise ArraysError(f"{name}: there is no run {missing[0]}")
+            there = f"there are {run.min()} to {run.max()}"
+            raise ArraysError(f"{name}: there is no run {missing[0]}; {there}")
         rows = np.isin(run, list(wanted))
         arrays = {each: getattr(self, each) for each in names}
         return replace(
@@ -113,7 +114,7 @@ class Recorded:
 _TRIALS = ("context", "action", "feedback", "run", "propensity", "baseline", "reward", "label")
 _TESTS = ("test_context", "test_label", "test_run")
 _REQUIRED = ("context", "action", "feedback")
-_KNOWN = tuple(each.name for each in fields(Recorded) if each.name != "options")
+_KNOWN = tuple(each.name for each in fields(Recorded) if each.name != "known_actions")
 
 
 def load_arrays(path: str | os.PathLike) -> Recorded:
@@ -143,14 +144,14 @@ def _known_names(arrays: dict[str, np.ndarray]) -> None:
         raise InputError(f"array {missing[0]} is missing; found {found}")
 
 
-def check_recorded(arrays: dict[str, np.ndarray], options: int | None = None) -> Recorded:
+def check_recorded(arrays: dict[str, np.ndarray], n_actions: int | None = None) -> Recorded:
     """Return arrays as interactions.
 
     Parameters
     ----------
     arrays : dict
         By the names that `Recorded` has for them.
-    options : int, optional
+    n_actions : int, optional
         How many actions there are, where that is known.
 
     Raises
@@ -166,7 +167,7 @@ def check_recorded(arrays: dict[str, np.ndarray], options: int | None = None) ->
         propensity=given("propensity"),
         run=given("run"),
         baseline=given("baseline"),
-        n_actions=options,
+        n_actions=n_actions,
     )
     checked: dict[str, Any] = {**arrays, "context": data.context, "feedback": data.feedback}
     checked["action"] = data.action
@@ -192,7 +193,7 @@ def check_recorded(arrays: dict[str, np.ndarray], options: int | None = None) ->
             checked["test_run"] = check_whole(arrays["test_run"], "test_run", len(test))
     elif "test_label" in arrays or "test_run" in arrays:
         raise InputError("array test_context is missing")
-    return Recorded(**checked, options=options)
+    return Recorded(**checked, known_actions=n_actions)
 
 
 def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
@@ -287,7 +288,10 @@ def learn_with(
     results = []
     for each in learners:
         report(f"learning with {each}")
-        results.append(learn_from(recorded, each, one_right=one_right, seed=seed))
+        try:
+            results.append(learn_from(recorded, each, one_right=one_right, seed=seed))
+        except InputError as error:
+            raise InputError(f"{each}: {error}") from error
     return results
 
 

@@ -15,17 +15,21 @@ def load_session(dataset: Dataset) -> Recorded:
 
     Where the dataset has no truth, there are no labels, rewards and test labels.
     """
-    train, test = dataset.interactions("train"), dataset.interactions("test")
-    arrays = {**train, "test_context": test["context"], "test_run": test["run"]}
-    if train["baseline"].any():
+    arrays = dataset.interactions("train")
+    if dataset.has("test"):
+        test = dataset.interactions("test")
+        arrays |= {"test_context": test["context"], "test_run": test["run"]}
+    if arrays["baseline"].any():
         arrays["match_rate"] = np.array(known_match_rate(dataset.protocol))
     else:
         del arrays["baseline"]
-    truth, test_truth = dataset.truth("train"), dataset.truth("test")
-    if truth is not None and test_truth is not None:
-        arrays |= {"reward": truth.match, "label": truth.meant, "test_label": test_truth.meant}
+    truth = dataset.truth("train")
+    if truth is not None:
+        arrays |= {"reward": truth.match, "label": truth.meant}
+        if dataset.has("test"):
+            arrays["test_label"] = dataset.truth("test").meant
     try:
-        return check_recorded(arrays, options=len(dataset.protocol.task.options))
+        return check_recorded(arrays, n_actions=len(dataset.protocol.task.options))
     except InputError as error:
         raise DatasetError(f"{dataset.folder}: {error}") from error
 

@@ -271,7 +271,7 @@ def test_learner_that_cannot_be_kept_is_told_before_any_work(bciigl, npz, tmp_pa
 def test_nothing_is_kept_where_learning_fails(bciigl, npz, tmp_path):
     path = npz(**{**DATA, "label": np.zeros(240)})
     arguments = ("--learner", "ai_igl", "--learner", "ceiling", "--out", tmp_path / "kept")
-    refused(bciigl("learn", path, *arguments), f"{path}: there must be 2 classes or more")
+    refused(bciigl("learn", path, *arguments), f"{path}: ceiling: there must be 2 classes or more")
     assert [each.name for each in tmp_path.iterdir()] == ["arrays.npz"]
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,7 +101,7 @@ def test_every_field_can_be_set(bciigl, tmp_path):
         (["--trials", "0"], "task.trials: should be greater than or equal to 1, got 0"),
         (["--engine", "fmri"], "did you mean 'fmrisim'?"),
         (["--agent", "greedy"], "did you mean 'epsilon-greedy'?"),
-        (["--agent", "fixed"], "agent.policy is fixed: it needs the folder of a saved policy"),
+        (["--agent", "fixed"], "agent.policy is fixed: it needs a saved policy (--agent FOLDER)"),
         (["--agent", "."], "learner.json: no such file"),
         (["--set", "timing.iso=3"], "unknown key; did you mean 'isi'?"),
         (["nothing_such"], "no such file, and no shipped protocol of that name"),
@@ -130,7 +131,9 @@ def test_folders_are_named_after_the_protocol_and_never_overwritten(bciigl, tmp_
     assert "exists already and is not an empty folder" in result.stderr
 
 
-def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path):
+# The learners then get guesses that could not have been others, of which nothing is known.
+@pytest.mark.parametrize("trials", [40, 60])
+def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path, trials):
     policy, folder = tmp_path / "policy", tmp_path / "out"
     assert bciigl("learn", recorded[0], "--learner", "cb", "--out", policy).exit_code == 0
     assert (
@@ -149,9 +152,7 @@ def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path):
 def test_without_truth_it_still_learns(bciigl, tmp_path):
     folder = tmp_path / "out"
     document = json.loads(bciigl("simulate", *SHORT, "--out", folder, "--json").stdout)
-    for path in sorted((folder / "derivatives" / "truth").rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    (folder / "derivatives" / "truth").rmdir()
+    shutil.rmtree(folder / "derivatives" / "truth")
     blind = json.loads(bciigl("learn", folder, "--json").stdout)
     assert list(blind["learners"]) == ["ai_igl", "igl_full_ci"]
     for name, learner in blind["learners"].items():
@@ -180,13 +181,29 @@ def test_two_processes_do_not_write_to_one_folder(bciigl, tmp_path):
     folder = tmp_path / "out"
     process = start(folder)
     try:
-        for arguments in (["--resume", folder], ["--out", folder]):
-            result = bciigl("simulate", *arguments)
-            assert result.exit_code == 2
-            assert "another process is recording" in result.stderr or "resume it" in result.stderr
+        for option, message in {
+            "--resume": "another process is recording there",
+            "--out": "a recording was begun there; resume it, or use another folder",
+        }.items():
+            result = bciigl("simulate", option, folder)
+            assert (result.exit_code, message in result.stderr) == (2, True)
     finally:
         process.kill()
         process.communicate()
+
+
+def test_real_time_gives_the_same_and_says_how_late_guesses_were(bciigl, tmp_path):
+    fast = ["timing.tr=0.1", "timing.event=0.1", "timing.isi=0.2", "timing.burn_in=0"]
+    few = ["task.trials_per_run=2", "evaluation.test_trials=1", "estimate=glm"]
+    arguments = [word for each in (*fast, *few) for word in ("--set", each)]
+    arguments = ["simulate", "--trials", 3, "--set", "learners=[ai_igl]", *arguments]
+    assert bciigl(*arguments, "--out", tmp_path / "fast").exit_code == 0
+    result = bciigl(*arguments, "--out", tmp_path / "timed", "--real-time", "--json")
+    late = json.loads(result.stdout)["lateness_seconds"]
+    assert 0 <= late["median"] <= late["largest"]
+    assert digests(tmp_path / "timed") == digests(tmp_path / "fast")
+    shown = bciigl("simulate", "--resume", tmp_path / "timed", "--real-time").stdout
+    assert "ms after the decision was due (median)" in shown
 
 
 def test_an_interrupt_says_how_to_go_on(bciigl, tmp_path):

@@ -76,5 +76,18 @@ def test_a_seed_fixes_an_episode_and_without_one_they_differ():
 def test_bad_protocols_are_refused_in_words():
     with pytest.raises(BciiglError, match=r"timing\.isi: should be greater than 0"):
         gymnasium.make(ENVIRONMENT, changes={"timing.isi": -1})
-    with pytest.raises(BciiglError, match="recording: separate"):
-        gymnasium.make(ENVIRONMENT, changes={"recording": "separate"}).reset(seed=0)
+    with pytest.raises(BciiglError, match="use recording: shared"):
+        gymnasium.make(ENVIRONMENT, changes={"recording": "separate"})
+
+
+def test_what_cannot_be_done_in_an_episode_is_told():
+    env = gymnasium.make(ENVIRONMENT, changes={**SHORT, "task.trials": 1}).unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+    env.reset(seed=0)
+    for action in (-1, 3, 1.5):
+        with pytest.raises(gymnasium.error.InvalidAction):
+            env.step(action)
+    assert env.step(0)[2]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)

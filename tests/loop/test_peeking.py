@@ -22,7 +22,7 @@ from bciigl.loop.live import LiveRun
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Section
 from bciigl.recording import Dataset, open_dataset
-from bciigl.recording.bids import Truth as RecordedTruth
+from bciigl.recording.bids import RecordedTruth
 from bciigl.recording.journal import Journal
 from bciigl.recording.layout import TRUTH
 from bciigl.recording.trial import Trial

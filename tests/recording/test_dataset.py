@@ -152,8 +152,17 @@ def test_session_that_is_not_there_is_named(folder):
     shutil.rmtree(folder / ESTIMATES / "sub-01" / "ses-test")
     dataset = open_dataset(folder)
     assert len(dataset.interactions("train")["action"]) == 7
-    with pytest.raises(DatasetError, match="has no interactions of ses-test"):
-        load_session(dataset)
+    with pytest.raises(DatasetError, match="of 1 runs of ses-test, as its protocol plans, got 0"):
+        dataset.interactions("test")
+    recorded = load_session(dataset)
+    assert recorded.test_context is recorded.test_label is None
+    assert recorded.label is not None
+
+
+def test_run_that_is_missing_is_told(folder):
+    next((folder / ESTIMATES).rglob("*ses-train*run-01_interactions.npz")).unlink()
+    with pytest.raises(DatasetError, match="of 2 runs of ses-train, as its protocol plans, got 1"):
+        load_session(open_dataset(folder))
 
 
 @pytest.mark.parametrize(
