@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
@@ -26,9 +27,8 @@ def human_of(protocol: Protocol, place: tuple[str, int], trials: int) -> Human:
 
     The test session is for scoring: it has no catch trials.
     """
-    session, run = place
     rng = run_seed(protocol, place).rng("human")
-    return Human(protocol, trials, rng, catch=session == "train")
+    return Human(protocol, trials, rng, catch=place[0] == "train")
 
 
 def run_seed(protocol: Protocol, place: tuple[str, int]) -> Seed:
@@ -136,7 +136,13 @@ def _choose(human: Human, agent: Agent, trial: int, context: np.ndarray) -> Choi
     on_cue = human.guess_on_cue(trial)
     if on_cue is not None:
         return Choice(on_cue, 1 / agent.n_actions, False)
-    return agent.act(context.copy())
+    choice = Choice(*agent.act(context.copy()))
+    if choice.action not in range(agent.n_actions) or not 0 < choice.propensity <= 1:
+        raise BciiglError(
+            f"an agent's action should be from 0 to {agent.n_actions - 1}, and its propensity above "
+            f"0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
+        )
+    return Choice(int(choice.action), float(choice.propensity), bool(choice.explored))
 
 
 def _trial(

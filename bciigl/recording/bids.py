@@ -91,12 +91,10 @@ def write_description(folder: Path, protocol: Protocol, region: Region) -> None:
     (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
     _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
     write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
-    write_table(
-        folder / "participants.tsv", {"participant_id": [SUBJECT], "species": ["simulated"]}
-    )
+    write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": ["simulated"]})
     _write_json(
         folder / "participants.json",
-        {"species": {"Description": "The participant is a simulated human brain"}},
+        {"group": {"Description": "Who they are", "Levels": {"simulated": "A simulated brain"}}},
     )
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
     trial_type = {"Description": "What happens to the brain", "Levels": levels}

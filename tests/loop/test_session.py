@@ -296,6 +296,16 @@ def test_agent_of_one_s_own_guesses_and_is_gone_on_with(tmp_path):
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("choice", [(3, 0.5, True), (-1, 0.5, True), (0.5, 1, True), (0, 0, True)])
+def test_what_an_agent_of_one_s_own_must_not_choose_is_told(tmp_path, choice):
+    class Astray(Agent):
+        def act(self, context):
+            return choice
+
+    with pytest.raises(BciiglError, match="action should be from 0 to 2, and its propensity"):
+        record(small(), tmp_path / "out", agent=Astray(3))
+
+
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path):
     def peak(runs):
         tracemalloc.start()
