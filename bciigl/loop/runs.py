@@ -139,8 +139,8 @@ def _choose(human: Human, agent: Agent, trial: int, context: np.ndarray) -> Choi
     choice = Choice(*agent.act(context.copy()))
     if choice.action not in range(agent.n_actions) or not 0 < choice.propensity <= 1:
         raise BciiglError(
-            f"an agent's action should be from 0 to {agent.n_actions - 1}, and its propensity above "
-            f"0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
+            f"an agent's action should be from 0 to {agent.n_actions - 1}, and its propensity "
+            f"above 0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
         )
     return Choice(int(choice.action), float(choice.propensity), bool(choice.explored))
 
