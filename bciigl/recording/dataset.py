@@ -131,6 +131,8 @@ def _interactions(path: Path) -> dict[str, np.ndarray]:
             raise DatasetError(f"{path}: has no array {name}{did_you_mean(name, arrays)}")
         if not arrays[name].ndim or len(arrays[name]) != len(np.atleast_1d(arrays["context"])):
             raise DatasetError(f"{path}: {name} should have one row for each trial")
+        if arrays[name].dtype.kind not in "buif":
+            raise DatasetError(f"{path}: {name} should be numbers, got {arrays[name].dtype}")
     return arrays
 
 
