@@ -80,6 +80,10 @@ def learn(
 
     dataset = open_dataset(source) if is_dataset(source) else None
     recorded = load_arrays(source) if dataset is None else load_session(dataset)
+    for session in ("train", "test") if dataset is not None else ():
+        if missing := dataset.missing_runs(session):
+            said = f"{missing} of the runs that the protocol plans for ses-{session} are missing"
+            click.echo(f"warning: {source}: {said}", err=True)
     try:
         recorded = recorded.select(train_runs, test_runs)
         if dataset is not None:

@@ -43,6 +43,11 @@ class Dataset:
         """Tell whether there is such a session."""
         return bool(self._found(session))
 
+    def missing_runs(self, session: str) -> int:
+        """Return how many runs fewer there are than the protocol plans."""
+        planned = run_count(self.protocol, session_trials(self.protocol)[session])
+        return max(planned - len(self._found(session)), 0)
+
     def interactions(self, session: str) -> dict[str, np.ndarray]:
         """Return what an agent saw, did and got back in a session, and the run of each trial.
 
@@ -89,12 +94,8 @@ class Dataset:
                 f"{root}: should have one subject, got {', '.join(subjects)}: a policy is learned "
                 "from one brain"
             )
-        planned = run_count(self.protocol, session_trials(self.protocol)[session])
-        if len(found) != planned:
-            raise DatasetError(
-                f"{root}: should have the interactions of {planned} runs of ses-{session}, as its "
-                f"protocol plans, got {len(found)}"
-            )
+        if not found:
+            raise DatasetError(f"{root}: has no interactions of ses-{session}")
         return found
 
     def _found(self, session: str) -> list[Path]:

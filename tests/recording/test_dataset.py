@@ -152,17 +152,22 @@ def test_session_that_is_not_there_is_named(folder):
     shutil.rmtree(folder / ESTIMATES / "sub-01" / "ses-test")
     dataset = open_dataset(folder)
     assert len(dataset.interactions("train")["action"]) == 7
-    with pytest.raises(DatasetError, match="of 1 runs of ses-test, as its protocol plans, got 0"):
+    with pytest.raises(DatasetError, match="has no interactions of ses-test"):
         dataset.interactions("test")
     recorded = load_session(dataset)
     assert recorded.test_context is recorded.test_label is None
     assert recorded.label is not None
 
 
-def test_run_that_is_missing_is_told(folder):
+def test_run_that_is_missing_is_told(folder, bciigl):
+    assert open_dataset(folder).missing_runs("train") == 0
     next((folder / ESTIMATES).rglob("*ses-train*run-01_interactions.npz")).unlink()
-    with pytest.raises(DatasetError, match="of 2 runs of ses-train, as its protocol plans, got 1"):
-        load_session(open_dataset(folder))
+    dataset = open_dataset(folder)
+    assert (dataset.missing_runs("train"), dataset.missing_runs("test")) == (1, 0)
+    assert set(dataset.interactions("train")["run"]) == {2}
+    result = bciigl("learn", folder, "--learner", "ai_igl")
+    assert result.exit_code == 0
+    assert "1 of the runs that the protocol plans for ses-train are missing" in result.stderr
 
 
 @pytest.mark.parametrize(
