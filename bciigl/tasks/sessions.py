@@ -20,7 +20,10 @@ def load_session(dataset: Dataset) -> Recorded:
         test = dataset.interactions("test")
         arrays |= {"test_context": test["context"], "test_run": test["run"]}
     if arrays["baseline"].any():
-        arrays["match_rate"] = np.array(known_match_rate(dataset.protocol))
+        known = known_match_rate(dataset.protocol)
+        if known is None:
+            raise DatasetError(f"{dataset.folder}: has catch trials, but its protocol has none")
+        arrays["match_rate"] = np.array(known)
     else:
         del arrays["baseline"]
     truth = dataset.truth("train")

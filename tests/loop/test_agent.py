@@ -270,6 +270,29 @@ def test_with_two_options_catch_trials_tell_match_from_mismatch(told, right):
     assert accuracy > 0.9 if right else accuracy < 0.1
 
 
+def test_with_two_options_and_no_catch_trial_there_is_nothing_to_act_on():
+    """What is learned is right or exactly wrong, and the learner says that it cannot know."""
+    lived = session(trials=240, runs=3, n_actions=2)
+    agent = LearningAgent(2, uniform_runs=1, catch_match_rate=0.9)
+    for run in range(3):
+        agent.begin_run(rng(run))
+        assert agent.act(lived.context[0])[1:] == (0.5, True)
+        watch(agent, lived, run)
+
+
+def test_doubtful_policy_does_not_take_the_place_of_a_trusted_one():
+    agent = LearningAgent(3, uniform_runs=1)
+    watch(agent, LIVED, 0)
+    agent.begin_run(rng())
+    trusted = agent.policy
+    for trial in np.flatnonzero(LIVED.run == 1):  # nonsense, said to have been guessed uniformly
+        context, feedback = rng(trial).standard_normal((2, 8)) * 50
+        agent.observe(context, 0, feedback, 1 / 3)
+    agent.end_run()
+    agent.begin_run(rng())
+    assert agent.policy is trusted
+
+
 def test_known_match_rate_is_of_no_use_where_no_catch_trial_was_seen(tmp_path):
     told, untold = (LearningAgent(3, uniform_runs=1, catch_match_rate=r) for r in (0.9, None))
     for agent in (told, untold):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import small
+from recordings import small, write_made_up
 
 from bciigl.loop import record
 from bciigl.recording import Dataset, DatasetError, open_dataset
@@ -141,3 +141,9 @@ def test_fault_in_the_arrays_is_told_with_the_dataset(tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(DatasetError, match="out: .*feedback"):
         load_session(dataset)
+
+
+def test_catch_trials_that_the_protocol_does_not_know_are_refused(tmp_path):
+    write_made_up(tmp_path / "out", small())
+    with pytest.raises(DatasetError, match="has catch trials, but its protocol has none"):
+        load_session(open_dataset(tmp_path / "out"))
