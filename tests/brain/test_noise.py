@@ -109,6 +109,7 @@ def test_fmrisim_on_the_bare_cube_has_another_law(whole_brain):
     assert whole_brain.deviation(spatial_correlation, whole_brain.bare_cube()) > 1
 
 
+@pytest.mark.slow
 def test_impostors_fail_on_a_small_head_too(small):
     assert small.deviation(autocorrelation, small.white()) > 1
     assert small.deviation(spatial_correlation, small.white()) > 1

@@ -18,6 +18,7 @@ def test_small_head_measures_as_fmrisim_s():
     assert_agreement(head(shape=(30, 34, 28), radius=0.45), 40)
 
 
+@pytest.mark.slow
 def test_moving_average_measures_as_fmrisim_s():
     subject = head(shape=(30, 34, 28), radius=0.45, auto_reg_rho=(0.72,), ma_rho=(-0.56,))
     assert_agreement(subject, 40)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from kills import digests
@@ -169,6 +170,8 @@ def start(folder, *arguments):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # In the background of a shell without job control, interrupts would be ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     while not (folder / "journal.txt").exists() or len(digests(folder)) < 20:
         assert process.poll() is None

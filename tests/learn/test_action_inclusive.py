@@ -222,7 +222,10 @@ def test_feedback_that_tells_the_action_alone_is_not_trusted():
         assert fitted(session(seed, strength=0)).diagnose().verdict != "trust"
 
 
-@pytest.mark.parametrize(("one_right", "seeds"), [(True, 30), (False, 5)])
+@pytest.mark.parametrize(
+    ("one_right", "seeds"),
+    [(True, 5), pytest.param(True, 30, marks=pytest.mark.slow), (False, 5)],
+)
 def test_noise_that_context_and_feedback_share_is_not_trusted(one_right, seeds):
     for seed in range(seeds):
         told = session(seed, strength=0, leak=1.0)
