@@ -78,6 +78,7 @@ def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_subject(bciigl, bold, tmp_path):
     path = bold()
     for name, seed in [("a", 1), ("b", 1), ("c", 2)]:

@@ -131,6 +131,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_each_source_alone_has_fmrisim_s_law_on_a_small_head(source):
     case = Case(head(), Cube(center=(8, 10, 8), size=3), only(source), runs=12)
@@ -164,6 +165,7 @@ def test_sd_of_a_source_is_exact_in_both_engines(source, sd):
         np.testing.assert_allclose(noise.mean(axis=0), 0, atol=1e-9 * expected)
 
 
+@pytest.mark.slow
 def test_moving_average_is_fmrisim_s():
     subject = head(auto_reg_rho=(0.7,), ma_rho=(-0.5,))
     case = Case(subject, Cube(center=(8, 10, 8), size=3), only("arma"), runs=12)
