@@ -38,10 +38,9 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     try:
         with named_errors(path):
             yield temporary
+            # So that not even a power cut leaves a name without content.
             with temporary.open("rb") as file:
-                os.fsync(
-                    file.fileno()
-                )  # so that not even a power cut leaves a name without content
+                os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -40,9 +40,8 @@ def event_response(seconds: np.ndarray, duration: float, delay: float = 0.0) -> 
     """
     since = np.asarray(seconds, float) - delay
     response = np.zeros(since.shape)
-    inside = (since > 0) & (
-        since < LENGTH + duration
-    )  # a small part of a design, and all that costs
+    # A small part of a design, and all that costs.
+    inside = (since > 0) & (since < LENGTH + duration)
     response[inside] = _boxcar_response(since[inside], duration) / _peak(duration)[1]
     return response
 
