@@ -1,5 +1,6 @@
 """The simulated brain: from a protocol to a subject in a scanner."""
 
+import hashlib
 import math
 import os
 from collections.abc import Iterable
@@ -76,6 +77,15 @@ class Brain:
     def from_file(cls, source: str | os.PathLike) -> "Brain":
         """Return the brain of a protocol file, or of the shipped protocol of that name."""
         return cls(load(source, brain_findings), find(source).parent)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what recordings depend on besides the protocol: the subject, the region."""
+        digest = hashlib.sha256(self.subject.noise.model_dump_json().encode())
+        inside = self.subject.base[self.subject.mask]
+        for array in (self.region.voxels, self.region.affine, inside):
+            digest.update(np.ascontiguousarray(array))
+        return digest.hexdigest()
 
     def scan(
         self,

@@ -3,23 +3,38 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.progress import silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
-from bciigl.loop.agent import Agent, Choice
+from bciigl.loop.agent import Agent, Choice, make_agent
 from bciigl.loop.clock import Clock
 from bciigl.loop.human import Human
 from bciigl.loop.live import LiveRun
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_time, trial_start
-from bciigl.recording.bids import Frames
+from bciigl.protocol.science import known_match_rate
+from bciigl.recording.bids import Frames, RecordedTruth
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import Trial
 
 Keep = Callable[[int, Trial], None]
 """Called with each trial, and its number in the run from 0, before the next begins."""
+
+
+def agent_of(brain: Brain, policy: BaseEstimator | None = None) -> Agent:
+    """Return the agent that a brain's protocol asks for, with a fitted learner if that is fixed."""
+    protocol = brain.protocol
+    return make_agent(
+        protocol.agent,
+        len(protocol.task.options),
+        len(brain.region),
+        catch_match_rate=known_match_rate(protocol),
+        policy=policy,
+    )
 
 
 def human_of(protocol: Protocol, place: tuple[str, int], trials: int) -> Human:
@@ -35,6 +50,34 @@ def run_seed(protocol: Protocol, place: tuple[str, int]) -> Seed:
     """Return where the random numbers of a run begin."""
     session, run = place
     return Seed(protocol.seed).child("session", session, "run", run)
+
+
+def hold(
+    brain: Brain,
+    agent: Agent,
+    place: tuple[str, int],
+    trials: int,
+    *,
+    past: Sequence[Trial] = (),
+    keep: Keep = silent,
+    clock: Clock | None = None,
+) -> tuple[Frames, list[Trial], RecordedTruth]:
+    """Let a person and an agent go through a run; return what is recorded, and the truth about it.
+
+    Parameters
+    ----------
+    trials : int
+        How many the run has.
+    brain, agent, place, past, keep, clock
+        As in `conduct`; the agent has not begun the run.
+    """
+    human = human_of(brain.protocol, place, trials)
+    # Not the stream itself: it would lead to the seed, and that to the person's stream.
+    agents_seed = run_seed(brain.protocol, place).rng("agent").integers(2**63)
+    agent.begin_run(np.random.default_rng(int(agents_seed)))
+    frames, done = conduct(brain, human, agent, place, past=past, keep=keep, clock=clock)
+    judgments = [human.judge(number, trial.action) for number, trial in enumerate(done)]
+    return frames, done, RecordedTruth(human.meant, human.imagined, *zip(*judgments, strict=True))
 
 
 def conduct(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from bciigl.base.errors import BciiglError
@@ -16,15 +15,15 @@ from bciigl.base.progress import Progress, silent
 from bciigl.brain import Brain
 from bciigl.estimate import feedback
 from bciigl.learn import load_learner, save_learner
-from bciigl.loop.agent import Agent, make_agent
+from bciigl.loop.agent import Agent
 from bciigl.loop.clock import Clock
-from bciigl.loop.runs import conduct, human_of, run_seed, show
+from bciigl.loop.runs import agent_of, hold, show
 from bciigl.protocol import Protocol
+from bciigl.protocol.compare import first_difference
 from bciigl.protocol.explain import validate
 from bciigl.protocol.schedule import session_trials, trials_per_run
-from bciigl.protocol.science import known_match_rate
 from bciigl.recording import open_dataset
-from bciigl.recording.bids import RecordedTruth, write_description, write_run, write_truth
+from bciigl.recording.bids import write_description, write_run, write_truth
 from bciigl.recording.journal import Journal, JournalError
 from bciigl.recording.layout import JOURNAL, POLICY, is_finished
 from bciigl.recording.trial import Trial
@@ -65,10 +64,10 @@ def record(
     header = {
         "protocol": protocol.model_dump(mode="json"),
         "folder": None if folder is None else os.path.abspath(folder),
-        "brain": _fingerprint(brain),
+        "brain": brain.fingerprint,
         "agent": agent and type(agent).__name__,
     }
-    agent = agent or _agent(brain, policy)
+    agent = agent or agent_of(brain, policy)
     _check_pace(protocol, clock)
     out = _new_folder(out)
     if policy is not None:
@@ -117,14 +116,14 @@ def resume(
         _refuse_another(out, protocol, expected)
         _check_pace(protocol, clock)
         brain = Brain(protocol, journal.header["folder"])
-        if _fingerprint(brain) != journal.header["brain"]:
+        if brain.fingerprint != journal.header["brain"]:
             raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
         if (agent and type(agent).__name__) != journal.header["agent"]:
             begun_with = journal.header["agent"] or "the protocol's own"
             raise JournalError(f"{out}: was begun with another agent: {begun_with}")
         if agent is None:
             saved = protocol.agent.policy == "fixed"
-            agent = _agent(brain, load_learner(out / POLICY) if saved else None)
+            agent = agent_of(brain, load_learner(out / POLICY) if saved else None)
         _go_on(_Recording(brain, out, journal, clock, progress), agent)
     finally:
         journal.close()
@@ -195,20 +194,14 @@ def _record_run(
     """Record one run, of which there may be some trials already, and so many trials before it."""
     brain, out, journal = recording.brain, recording.out, recording.journal
     protocol, (session, run) = brain.protocol, place
-    human = human_of(protocol, place, trials)
-    # Not the stream itself: it would lead to the seed, and that to the person's stream.
-    agents_seed = run_seed(protocol, place).rng("agent").integers(2**63)
-    agent.begin_run(np.random.default_rng(int(agents_seed)))
 
     def keep(number: int, trial: Trial) -> None:
         journal.append({"session": session, "run": run, "trial": number, **trial.as_dict()})
         recording.progress(before + number + 1, recording.total)
 
-    frames, done = conduct(
-        brain, human, agent, place, past=past.trials, keep=keep, clock=recording.clock
+    frames, done, truth = hold(
+        brain, agent, place, trials, past=past.trials, keep=keep, clock=recording.clock
     )
-    judgments = [human.judge(number, trial.action) for number, trial in enumerate(done)]
-    truth = RecordedTruth(human.meant, human.imagined, *zip(*judgments, strict=True))
     written = [
         *write_run(out, protocol, brain.region, place, frames, done, feedback(frames, protocol)),
         write_truth(out, protocol, place, truth),
@@ -240,21 +233,11 @@ def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> No
     """Raise an error that says in what a recording's protocol is not the one expected."""
     if expected is None or known.content_hash == expected.content_hash:
         return
-    ours, theirs = (_flat(each.model_dump(mode="json")) for each in (expected, known))
-    name = next(name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
+    name, ours, theirs = first_difference(expected, known)
     raise BciiglError(
-        f"{out}: was begun with another protocol: {name} is {theirs.get(name)} there, "
-        f"{ours.get(name)} here; without any options it goes on as it was begun"
+        f"{out}: was begun with another protocol: {name} is {theirs} there, {ours} here; "
+        "without any options it goes on as it was begun"
     )
-
-
-def _flat(section: dict, within: str = "") -> dict:
-    """Return the fields of all sections by names such as ``timing.isi``."""
-    fields = {}
-    for name, value in section.items():
-        inner = _flat(value, f"{within}{name}.") if isinstance(value, dict) else None
-        fields |= {f"{within}{name}": value} if inner is None else inner
-    return fields
 
 
 def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
@@ -276,17 +259,6 @@ def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
         raise JournalError(f"{journal.path}: is not a journal of a session") from error
 
 
-def _agent(brain: Brain, policy: BaseEstimator | None) -> Agent:
-    protocol = brain.protocol
-    return make_agent(
-        protocol.agent,
-        len(protocol.task.options),
-        len(brain.region),
-        catch_match_rate=known_match_rate(protocol),
-        policy=policy,
-    )
-
-
 def _check_pace(protocol: Protocol, clock: Clock | None) -> None:
     if clock is not None and protocol.recording == "separate":
         raise BciiglError(
@@ -301,12 +273,3 @@ def _new_folder(out: str | os.PathLike) -> Path:
         raise BciiglError(f"{out}: a recording was begun there; resume it, or use another folder")
     make_folder(out)
     return out
-
-
-def _fingerprint(brain: Brain) -> str:
-    """Return a digest of what the recording depends on besides the protocol."""
-    subject, region = brain.subject, brain.region
-    digest = hashlib.sha256(subject.noise.model_dump_json().encode())
-    for array in (region.voxels, region.affine, subject.base[subject.mask]):
-        digest.update(np.ascontiguousarray(array))
-    return digest.hexdigest()

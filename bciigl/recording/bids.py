@@ -27,7 +27,7 @@ from bciigl.recording.layout import (
     words,
     write_table,
 )
-from bciigl.recording.trial import Trial
+from bciigl.recording.trial import Trial, interactions
 
 BIDS_VERSION = "1.10.0"
 Frames = np.ndarray | Mapping[str, np.ndarray]
@@ -162,11 +162,7 @@ def write_run(
     with written_file(path) as temporary:
         np.savez(
             temporary,
-            context=np.array([each.context for each in trials]),
-            action=np.array([each.action for each in trials]),
-            propensity=np.array([each.propensity for each in trials]),
-            baseline=np.array([each.catch for each in trials]),
-            feedback=feedback,
+            **interactions(trials, feedback),
             feedback_so_far=np.array([each.feedback for each in trials]),
         )
     return [*written, path]

@@ -1,6 +1,6 @@
 """What is recorded of a trial: what the agent saw, did and got back. No truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,3 +50,14 @@ class Trial(NamedTuple):
     def same_as(self, other: "Trial") -> bool:
         """Tell whether two trials do not differ in a bit."""
         return self.as_dict() == other.as_dict()
+
+
+def interactions(trials: Sequence[Trial], feedback: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the trials of a run as arrays, with feedback estimated from the whole run."""
+    return {
+        "context": np.array([each.context for each in trials]),
+        "action": np.array([each.action for each in trials]),
+        "propensity": np.array([each.propensity for each in trials]),
+        "baseline": np.array([each.catch for each in trials]),
+        "feedback": feedback,
+    }

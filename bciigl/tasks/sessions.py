@@ -1,10 +1,14 @@
 """Recorded sessions of a brain, as interactions for learners."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from bciigl.learn import InputError
+from bciigl.protocol import Protocol
 from bciigl.protocol.science import known_match_rate
 from bciigl.recording import Dataset, DatasetError
+from bciigl.recording.bids import RecordedTruth
 from bciigl.tasks.arrays import Recorded, check_recorded, learners_for
 
 FIFTHS = 5
@@ -15,26 +19,47 @@ def load_session(dataset: Dataset) -> Recorded:
 
     Where the dataset has no truth, there are no labels, rewards and test labels.
     """
-    arrays = dataset.interactions("train")
-    if dataset.has("test"):
-        test = dataset.interactions("test")
-        arrays |= {"test_context": test["context"], "test_run": test["run"]}
+    sessions = {
+        name: (dataset.interactions(name), dataset.truth(name))
+        for name in ("train", "test")
+        if name == "train" or dataset.has(name)
+    }
+    try:
+        return recorded_sessions(dataset.protocol, sessions)
+    except InputError as error:
+        raise DatasetError(f"{dataset.folder}: {error}") from error
+
+
+def recorded_sessions(
+    protocol: Protocol,
+    sessions: Mapping[str, tuple[dict[str, np.ndarray], RecordedTruth | None]],
+) -> Recorded:
+    """Return what can be learned from sessions, and what it can be tested on.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    sessions : dict
+        Interactions and truth of ``"train"`` and, if there is one, of ``"test"``.
+    """
+    interactions, truth = sessions["train"]
+    arrays = dict(interactions)
     if arrays["baseline"].any():
-        known = known_match_rate(dataset.protocol)
+        known = known_match_rate(protocol)
         if known is None:
-            raise DatasetError(f"{dataset.folder}: has catch trials, but its protocol has none")
+            raise InputError("has catch trials, but its protocol has none")
         arrays["match_rate"] = np.array(known)
     else:
         del arrays["baseline"]
-    truth = dataset.truth("train")
     if truth is not None:
         arrays |= {"reward": truth.match, "label": truth.meant}
-        if dataset.has("test"):
-            arrays["test_label"] = dataset.truth("test").meant
-    try:
-        return check_recorded(arrays, n_actions=len(dataset.protocol.task.options))
-    except InputError as error:
-        raise DatasetError(f"{dataset.folder}: {error}") from error
+    if "test" in sessions:
+        test, truth = sessions["test"]
+        arrays |= {"test_context": test["context"], "test_run": test["run"]}
+        if truth is not None:
+            arrays["test_label"] = truth.meant
+    return check_recorded(arrays, n_actions=len(protocol.task.options))
 
 
 def session_learners(dataset: Dataset, recorded: Recorded) -> tuple[str, ...]:
