@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from bciigl.cli.changed import protocol_of
 from bciigl.cli.output import json_option
 from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 
 if TYPE_CHECKING:
     from bciigl.loop import Clock
-    from bciigl.protocol import Protocol
     from bciigl.recording import Dataset
     from bciigl.tasks.arrays import Recorded, Result
 
@@ -126,7 +126,7 @@ def _recorded(
         raise BciiglError(f"{resume}: keeps the policy it was begun with; leave out --agent")
     # Without a word of what it is, a recording goes on as what it was begun as.
     told = resume is None or source is not None or bool(changes)
-    wanted = _protocol(source or DEFAULT, changes) if told else None
+    wanted = protocol_of(source or DEFAULT, changes) if told else None
     folder = resume or out or _free_folder(wanted.name)
     with _stoppable(folder), bar("recording trials") as progress:
         if begun or wanted is None:
@@ -162,19 +162,6 @@ def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
         folder = shlex.quote(str(dataset.folder))
         click.echo(f"stopped; all is recorded: bciigl learn {folder}", err=True)
         raise
-
-
-def _protocol(source: str, changes: dict[str, Any]) -> Protocol:
-    """Return the protocol with its changes; what is unwise about it is told."""
-    from bciigl.brain.check import brain_findings
-    from bciigl.protocol import ProtocolError, check
-
-    report = check(source, brain_findings, changes)
-    if report.protocol is None:
-        raise ProtocolError(report.problems)
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return report.protocol
 
 
 def _free_folder(name: str) -> str:

@@ -128,6 +128,22 @@ def parse_change(text_of_change: str) -> tuple[str, Any]:
     return field.strip(), document.data
 
 
+def changed(data: Any, changes: Changes) -> Any:
+    """Return a copy of a protocol's plain data in which some fields have other values."""
+    if not changes or not isinstance(data, dict):
+        return data
+    data = deepcopy(data)
+    for name, value in changes.items():
+        *sections, field = name.split(".")
+        parent = data
+        for section in sections:
+            if not isinstance(parent.get(section), dict):
+                parent[section] = {}
+            parent = parent[section]
+        parent[field] = deepcopy(value)
+    return data
+
+
 def find(source: str | os.PathLike) -> Path:
     """Return the path of the file that `load` would read."""
     file = os.fspath(source)
@@ -162,7 +178,7 @@ def check(
     if isinstance(content, BciiglError):
         return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
     document = text.parse(content)
-    protocol, findings = validate(_changed(document.data, changes))
+    protocol, findings = validate(changed(document.data, changes))
     if protocol is not None:
         findings += _missing_files(protocol, path.parent) if files else ()
         if further and not findings and not document.complaints:
@@ -226,22 +242,6 @@ def _located(document: text.Document, finding: Finding) -> text.Complaint:
         if position := document.positions.get(finding.path[:length]):
             return text.Complaint(finding.path, position, finding.message)
     return text.Complaint(finding.path, (1, 1), finding.message)
-
-
-def _changed(data: Any, changes: Changes) -> Any:
-    """Return a copy of a file's data in which some fields have other values."""
-    if not changes or not isinstance(data, dict):
-        return data
-    data = deepcopy(data)
-    for name, value in changes.items():
-        *sections, field = name.split(".")
-        parent = data
-        for section in sections:
-            if not isinstance(parent.get(section), dict):
-                parent[section] = {}
-            parent = parent[section]
-        parent[field] = deepcopy(value)
-    return data
 
 
 def _problem(file: str, complaint: text.Complaint, changes: Changes) -> Problem:

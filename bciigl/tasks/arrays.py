@@ -219,12 +219,15 @@ class Result:
         Percent of the test contexts for which it chooses the right action.
     interval : (float, float) or None
         Of the accuracy, 95 %, by Wilson's method.
+    confusion : array of int, (actions, actions), or None
+        For how many test contexts of each right action (rows) it chooses each action (columns).
     """
 
     learner_id: str
     learner: BaseEstimator
-    accuracy: float | None
-    interval: tuple[float, float] | None
+    accuracy: float | None = None
+    interval: tuple[float, float] | None = None
+    confusion: np.ndarray | None = None
 
     @property
     def match_rates(self) -> list[float] | None:
@@ -320,9 +323,14 @@ def learn_from(
     learners_for(recorded, [learner_id])
     learner = _fitted(recorded, learner_id, one_right, seed)
     if recorded.test_context is None or recorded.test_label is None:
-        return Result(learner_id, learner, None, None)
-    right = learner.predict(recorded.test_context, run=recorded.test_run) == recorded.test_label
-    return Result(learner_id, learner, *share_with_interval(right))
+        return Result(learner_id, learner)
+    chosen, right = (
+        learner.predict(recorded.test_context, run=recorded.test_run),
+        recorded.test_label,
+    )
+    confusion = np.zeros((recorded.n_actions, recorded.n_actions), int)
+    np.add.at(confusion, (right, chosen), 1)
+    return Result(learner_id, learner, *share_with_interval(chosen == right), confusion)
 
 
 def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:

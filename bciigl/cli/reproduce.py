@@ -1,0 +1,91 @@
+"""`bciigl reproduce`: one command for each table of the paper."""
+
+from __future__ import annotations
+
+import click
+
+from bciigl.cli import study as shared
+from bciigl.cli.output import json_option
+
+
+@click.group()
+def reproduce() -> None:
+    """Reproduce a table of the paper, beside the published figures."""
+
+
+@reproduce.command()
+@shared.study_options
+@click.option(
+    "--separate",
+    is_flag=True,
+    help="Separate recordings and single frames, as in the paper's code.",
+)
+@click.option(
+    "--released",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Learn from the arrays that the paper's authors released.",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Keep results here; by default in table2, or table2_separate.",
+)
+@json_option
+def table2(
+    noise: tuple[float, ...],
+    repeats: int | None,
+    seed: int | None,
+    jobs: int | None,
+    cluster: str | None,
+    share: tuple[int, int] | None,
+    separate: bool,
+    released: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Reproduce Table 2: decoding imagined numbers at growing noise.
+
+    The number-guessing task, 20 sessions at each noise level, five learners and three controls. To
+    the paper's levels 0.01, 0.05 and 0.1 are added 0.2, 0.5 and 1, the noise of a real brain. By
+    default it is simulated as a closed loop in one BOLD series, with contexts estimated by
+    regression from frames before the guess.
+
+    A finished session is kept at once: if it is stopped, the same command goes on.
+    """
+    from bciigl.study import rows
+    from bciigl.study import table2 as paper
+
+    if released is not None:
+        given = {"--separate": separate, "--out": out, "--noise": noise, "--seed": seed}
+        given |= {"--jobs": jobs, "--cluster": cluster, "--cell": share}
+        _released(released, repeats, [name for name, value in given.items() if value], as_json)
+        return
+    study = paper.table2(
+        noise=noise or paper.PUBLISHED_NOISE + paper.FURTHER_NOISE,
+        repeats=repeats,
+        seed=seed,
+        separate=separate,
+    )
+    out = out or ("table2_separate" if separate else "table2")
+    outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
+    table = rows(study, outcome.results)
+    notes = [*shared.hours(table), *shared.controls(study.controls)]
+    notes += paper.departures(study.protocol)
+    shared.finish(study, out, outcome, as_json, notes)
+
+
+def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool) -> None:
+    from bciigl.base.errors import BciiglError
+    from bciigl.cli.progress import bar
+    from bciigl.study import released
+    from bciigl.study.controls import MEAN_REMOVED, PERMUTED
+
+    if unused:
+        raise BciiglError(f"--released takes no {unused[0]}: there is nothing to simulate")
+    if repeats is not None and repeats < 1:
+        raise BciiglError(f"--repeats should be 1 or more, got {repeats}")
+    with bar("learning") as progress:
+        table = released.released_rows(folder, repeats=repeats or 20, progress=progress)
+    shared.echo_table(table, [*released.NOTES, *shared.controls([PERMUTED, MEAN_REMOVED])], as_json)

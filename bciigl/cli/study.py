@@ -1,0 +1,160 @@
+"""What `bciigl sweep` and `bciigl reproduce` share: how a study is run, and what it prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bciigl.cli.output import echo_json
+from bciigl.cli.progress import bar
+
+if TYPE_CHECKING:
+    from bciigl.study import Row, Study
+    from bciigl.study.run import Outcome
+
+
+class _Share(click.ParamType):
+    """A share of a grid such as 3/10."""
+
+    name = "i/n"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Return the two numbers."""
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", value.strip())
+        part, parts = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= part <= parts:
+            self.fail(f"{value!r} should be a share such as 3/10, from 1/10 to 10/10", param, ctx)
+        return part, parts
+
+
+def study_options(command: Callable) -> Callable:
+    """Add the options that say where a study is run and kept."""
+    options = [
+        click.option("--noise", type=float, multiple=True, help="A noise level; may be repeated."),
+        click.option("--repeats", type=int, help="Sessions at each place in the grid."),
+        click.option("--seed", type=int, help="Of the whole study (seed)."),
+        click.option(
+            "--jobs", type=click.IntRange(min=1), help="Processes; by default one for each core."
+        ),
+        click.option(
+            "--cluster", metavar="ADDRESS", help="Use the workers of this dask scheduler instead."
+        ),
+        click.option(
+            "--cell", "share", type=_Share(), help="Run only this share, such as 3/10: for arrays."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def run(
+    study: Study,
+    out: str,
+    *,
+    jobs: int | None,
+    cluster: str | None,
+    share: tuple[int, int] | None,
+) -> Outcome:
+    """Run a study with a progress bar; say how to go on where it is stopped."""
+    from joblib import cpu_count
+
+    from bciigl.base.errors import BciiglError
+    from bciigl.study import run_study
+
+    if jobs is not None and cluster is not None:
+        raise BciiglError("--jobs is for processes here, --cluster for workers elsewhere: give one")
+    try:
+        with bar("simulating sessions") as progress:
+            return run_study(
+                study,
+                out,
+                jobs=jobs or cpu_count(),
+                cluster=cluster,
+                share=share,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        again = "run the same command again to go on"
+        click.echo(f"stopped; what is finished is in {shlex.quote(out)}: {again}", err=True)
+        raise
+
+
+def finish(study: Study, out: str, outcome: Outcome, as_json: bool, notes: list[str]) -> None:
+    """Print the table of a study as far as it has come; fail if cells have failed."""
+    from bciigl.study import rows
+
+    echo_table(rows(study, outcome.results), notes, as_json)
+    if outcome.failed:
+        count = len(outcome.failed)
+        click.echo(
+            f"{count} of {len(study.cells)} cells failed; the first: {outcome.failed[0]}", err=True
+        )
+    elif outcome.missing:
+        click.echo(
+            f"{outcome.missing} of {len(study.cells)} cells are still to be run in {out}", err=True
+        )
+    if not as_json:
+        click.echo(f"results in {out}; for figures and all details: bciigl report {out}")
+    if outcome.failed:
+        raise click.exceptions.Exit(1)
+
+
+def echo_table(table: list[Row], notes: list[str], as_json: bool) -> None:
+    """Print rows as a JSON document, or as tables with what must be known to read them."""
+    if as_json:
+        echo_json([row.as_dict() for row in table])
+        return
+    if not table:
+        click.echo("no results yet")
+        return
+    from bciigl.report.tables import accuracy_tables, difference_tables
+
+    click.echo("\n\n".join(_in_words(table, accuracy_tables(table), difference_tables(table))))
+    click.echo("")
+    for note in notes:
+        click.echo(f"- {note}")
+
+
+def _in_words(table: list[Row], accuracies: dict, differences: dict) -> list[str]:
+    repeats = sorted({row.repeats for row in table})
+    counted = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
+    parts = [
+        f"accuracy in percent, mean ± standard error over {counted} session"
+        f"{'s' if repeats != [1] else ''}"
+    ]
+    for name, each in accuracies.items():
+        parts.append("\n".join(filter(None, [name, each.as_text()])))
+        if name in differences:
+            heading = (
+                "paired differences, session by session (95 % by bootstrap, p by random signs)"
+            )
+            parts.append(f"{heading}\n{differences[name].as_text()}")
+    return parts
+
+
+def hours(table: list[Row]) -> list[str]:
+    """Return what the sessions of a table would cost in a real scanner."""
+    each: dict[tuple, Any] = {}
+    for row in table:
+        if row.scanner_hours is not None:
+            each.setdefault((row.scanner_hours, row.test_scanner_hours), row)
+    return [
+        f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each of the "
+        f"sessions, {row.repeats * (learn + test):.0f} h for each mean"
+        + ("" if len(each) == 1 else f" ({row.varied})")
+        for (learn, test), row in each.items()
+    ]
+
+
+def controls(names: Iterable[str]) -> list[str]:
+    """Return what controls should show."""
+    from bciigl.study.controls import CONTROLS
+
+    return [f"{name}: expected is {CONTROLS[name].expected}" for name in names]

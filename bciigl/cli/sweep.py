@@ -1,0 +1,93 @@
+"""`bciigl sweep`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bciigl.cli import study as shared
+from bciigl.cli.changed import protocol_of
+from bciigl.cli.output import json_option
+
+
+@click.command()
+@click.argument("protocol", default="number_guessing")
+@shared.study_options
+@click.option(
+    "--vary",
+    metavar="FIELD=A,B,...",
+    multiple=True,
+    help="Values of any field of the protocol, such as timing.isi=3,5,7; may be repeated.",
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Any field of the protocol, such as task.trials=1000; may be repeated.",
+)
+@click.option("--learner", "learners", multiple=True, help="Only these learners; may be repeated.")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Keep results here; by default in the protocol's name with _sweep.",
+)
+@json_option
+def sweep(
+    protocol: str,
+    noise: tuple[float, ...],
+    repeats: int | None,
+    seed: int | None,
+    jobs: int | None,
+    cluster: str | None,
+    share: tuple[int, int] | None,
+    vary: tuple[str, ...],
+    settings: tuple[str, ...],
+    learners: tuple[str, ...],
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Simulate an experiment over a grid: noise levels, any fields of the protocol, repeats.
+
+    PROTOCOL is the path of a YAML file or the name of a shipped protocol. Its section study has the
+    noise levels and repeats unless they are given. All learners learn from the same sessions.
+
+    A finished session is kept at once and never simulated again: if it is stopped, the same command
+    goes on. With more noise levels, values or repeats it adds what is missing. A session that fails
+    leaves its traceback in FOLDER/failed, and the exit code is then 1.
+    """
+    from bciigl.protocol import find, parse_change
+    from bciigl.study import Study, rows
+
+    fields: dict[str, Any] = {
+        "study.noise": list(noise) or None,
+        "study.repeats": repeats,
+        "seed": seed,
+        "learners": list(learners) or None,
+    }
+    changes = {name: value for name, value in fields.items() if value is not None}
+    changes |= dict(map(parse_change, settings))
+    wanted = protocol_of(protocol, changes)
+    study = Study(wanted, str(find(protocol).parent.absolute()), _values(vary))
+    out = out or f"{wanted.name}_sweep"
+    outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
+    shared.finish(study, out, outcome, as_json, shared.hours(rows(study, outcome.results)))
+
+
+def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Return the values of each field in texts such as ``timing.isi=3,5,7``."""
+    from bciigl.base.errors import BciiglError
+    from bciigl.protocol import parse_change
+
+    found: dict[str, list[Any]] = {}
+    for text in vary:
+        field, equals, values = text.partition("=")
+        name, listed = parse_change(f"{field}=[{values}]" if equals and values else text)
+        if name in found:
+            raise BciiglError(f"--vary {name} is given twice; list all its values in one")
+        if len(listed) != len({repr(each) for each in listed}):
+            raise BciiglError(f"--vary {text}: the values should all differ")
+        found[name] = listed
+    return found

@@ -1,0 +1,62 @@
+"""The work of one cell: simulate a session, let all learn from it, count what they get right."""
+
+import threading
+from importlib.metadata import version
+from typing import Any
+
+from bciigl.base.seeds import Seed
+from bciigl.base.threads import one_thread
+from bciigl.loop import simulate
+from bciigl.study.controls import CONTROLS
+from bciigl.study.grid import Cell, Entry, StudyError
+from bciigl.tasks.arrays import Recorded, learn_from
+from bciigl.tasks.sessions import recorded_sessions
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "brainiak")
+# Cluster workers run tasks in threads, but fmrisim's random numbers and the number of threads of a
+# matrix product are global.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Return what all learners of a cell made of its session, as plain data.
+
+    The same cell gives the same result in any process, whatever else is run there.
+    """
+    with _ONE_AT_A_TIME, one_thread():
+        sessions = simulate(cell.protocol, folder=cell.folder)
+        recorded = recorded_sessions(cell.protocol, sessions)
+        return {
+            **cell.identity,
+            "repeat": cell.repeat,
+            "versions": {name: version(name) for name in PACKAGES},
+            "truth_objective": truth_objective(recorded),
+            "results": [_result(recorded, each, cell.protocol.seed) for each in cell.entries],
+        }
+
+
+def truth_objective(recorded: Recorded) -> float | None:
+    """Return full-CI IGL's objective of the truth: the right policy, and the reward decoded.
+
+    None where rewards are not known.
+    """
+    if recorded.reward is None:
+        return None
+    uniform = 1 / recorded.n_actions
+    propensity = uniform if recorded.propensity is None else recorded.propensity
+    return float((recorded.reward * (1 - uniform) / propensity).mean())
+
+
+def _result(recorded: Recorded, entry: Entry, seed: int) -> dict[str, Any]:
+    if entry.control is not None:
+        rng = Seed(seed).rng("control", entry.control)
+        recorded = CONTROLS[entry.control].apply(recorded, rng)
+    found = learn_from(recorded, entry.learner, seed=seed)
+    if found.confusion is None:
+        raise StudyError("there is no test session to score learners on")
+    return {
+        **entry._asdict(),
+        "confusion": found.confusion.tolist(),
+        "verdict": None if found.diagnosis is None else found.diagnosis.verdict,
+        "objective": getattr(found.learner, "objective_", None),
+    }

@@ -1,0 +1,82 @@
+"""Controls: the same analysis where it should find nothing, or the same with less."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bciigl.tasks.arrays import Recorded
+
+SILENCED = "judgment silenced"
+PERMUTED = "rewards permuted"
+MEAN_REMOVED = "region mean removed"
+
+
+def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:
+    return recorded
+
+
+def permute_rewards(recorded: Recorded, rng: np.random.Generator) -> Recorded:
+    """Return interactions in which the answers to an action are dealt out anew within each run.
+
+    Each action keeps its answers, and so their law and the match rate; but an answer no longer
+    belongs to its context.
+    """
+    run = np.zeros(len(recorded.action), int) if recorded.run is None else recorded.run
+    order = np.arange(len(recorded.action))
+    for group in np.unique(np.stack([run, recorded.action]), axis=1).T:
+        rows = np.flatnonzero((run == group[0]) & (recorded.action == group[1]))
+        order[rows] = rng.permutation(rows)
+    reward = None if recorded.reward is None else recorded.reward[order]
+    return replace(recorded, feedback=recorded.feedback[order], reward=reward)
+
+
+def remove_region_mean(recorded: Recorded, rng: np.random.Generator) -> Recorded:
+    """Return interactions in which contexts and feedback have a mean of 0 over the voxels."""
+    names = ("context", "feedback", "test_context")
+    arrays = {name: getattr(recorded, name) for name in names}
+    return replace(
+        recorded,
+        **{
+            name: array - array.mean(axis=1, keepdims=True)
+            for name, array in arrays.items()
+            if array is not None
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control.
+
+    Attributes
+    ----------
+    expected : str
+        What it should show.
+    changes : dict
+        Of the protocol, where another experiment is simulated.
+    apply : function
+        From recorded interactions and random numbers to those that are learned from.
+    """
+
+    expected: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    apply: Callable[[Recorded, np.random.Generator], Recorded] = _as_it_is
+
+
+CONTROLS = {
+    # Not a weight of 0: regression lets a judgment that is there leak into perception's estimate.
+    SILENCED: Control(
+        "chance: nobody judges, so the answer tells nothing of what was imagined",
+        changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
+    ),
+    PERMUTED: Control(
+        "chance: the answers to a guess are dealt out anew among its trials in a run",
+        apply=permute_rewards,
+    ),
+    MEAN_REMOVED: Control(
+        "as without: what is learned is in the pattern, not in the region's mean signal",
+        apply=remove_region_mean,
+    ),
+}

@@ -1,0 +1,225 @@
+"""The grid of a study: which sessions are simulated, and who learns from each of them."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bciigl import __version__
+from bciigl.base.errors import BciiglError, printable
+from bciigl.base.seeds import Seed
+from bciigl.brain import Brain
+from bciigl.brain.check import brain_findings
+from bciigl.learn.ids import make_learner
+from bciigl.protocol import Protocol
+from bciigl.protocol.explain import validate
+from bciigl.protocol.load import changed
+from bciigl.protocol.science import Finding
+from bciigl.study.controls import CONTROLS, SILENCED
+
+NOT_VARIED = {
+    "brain.noise": "give noise levels instead (--noise)",
+    "learners": "all learners of a protocol learn from the same sessions (--learner)",
+    "seed": "repeats have seeds of their own (--repeats)",
+    "study": "it is what the study is made of (--noise, --repeats)",
+    "name": "it changes nothing",
+    "description": "it changes nothing",
+}
+# What changes neither a session nor what is learned from it.
+UNIMPORTANT = {"name", "description", "study", "learners"}
+
+
+class StudyError(BciiglError):
+    """What is wrong with a study or its results."""
+
+
+class Entry(NamedTuple):
+    """Who learns from a session, and from what.
+
+    Attributes
+    ----------
+    learner : str
+        A learner's id.
+    control : str or None
+        One of `bciigl.study.controls.CONTROLS`, or None for the sessions as they are.
+    """
+
+    learner: str
+    control: str | None = None
+
+    @property
+    def label(self) -> str:
+        """A name of its own for each row of a table."""
+        return self.learner if self.control is None else f"{self.learner}, {self.control}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A place in the grid, of which there are repeats.
+
+    Attributes
+    ----------
+    noise : float
+    varied : dict
+        The value of each field that is varied, by names such as ``timing.isi``.
+    protocol : Protocol
+        The experiment there.
+    """
+
+    noise: float
+    varied: dict[str, Any]
+    protocol: Protocol
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One simulated session with all that learn from it: the unit of work.
+
+    Attributes
+    ----------
+    setting : Setting
+        Where in the grid it is.
+    repeat : int
+        From 0. The same repeat is the same person in all settings.
+    protocol : Protocol
+        What is simulated: the setting's experiment, or a control of it, with the repeat's seed.
+    entries : tuple of Entry
+        Who learns from it.
+    folder : str or None
+        What paths in the protocol are relative to.
+    fingerprint : str
+        Of the subject and the region.
+    """
+
+    setting: Setting
+    repeat: int
+    protocol: Protocol
+    entries: tuple[Entry, ...]
+    folder: str | None
+    fingerprint: str
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of all that its result depends on."""
+        text = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that its result depends on, as plain data."""
+        return {
+            "bciigl": __version__,
+            "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
+            "brain": self.fingerprint,
+            "learners": [
+                {**each._asdict(), "parameters": make_learner(each.learner).get_params()}
+                for each in self.entries
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """Simulated sessions over a grid: noise levels, varied fields, repeats.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment. Its section `study` has the noise levels and how often each is repeated;
+        its `learners` all learn from the same sessions.
+    folder : str, optional
+        What paths in the protocol are relative to.
+    vary : dict
+        Values of further fields, such as ``{"timing.isi": [3, 5, 7]}``.
+    controls : sequence of str
+        Which of `bciigl.study.controls.CONTROLS` are run as well, with ``ai_igl``.
+    table : str, optional
+        The table of the paper that it reproduces, such as ``"table2"``.
+
+    Raises
+    ------
+    StudyError
+        If a value of a varied field cannot be, or if that field cannot be varied.
+    """
+
+    protocol: Protocol
+    folder: str | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    controls: Sequence[str] = ()
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a study."""
+        for name in self.vary:
+            for known, reason in NOT_VARIED.items():
+                if name == known or name.startswith(f"{known}."):
+                    raise StudyError(f"{name} cannot be varied: {reason}")
+        if self.protocol.agent.policy == "fixed":
+            raise StudyError("agent.policy is fixed: a study has no saved policy; use another one")
+        _ = self.settings  # so that errors come now
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """Every combination of noise level and varied fields, noise changing fastest."""
+        return [
+            Setting(noise, varied, self._changed({**varied, "brain.noise": noise}))
+            for values in product(*self.vary.values())
+            for varied in [dict(zip(self.vary, values, strict=True))]
+            for noise in self.protocol.study.noise
+        ]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The rows of its table, for each setting."""
+        learners = [Entry(each) for each in self.protocol.learners]
+        return learners + [Entry("ai_igl", each) for each in self.controls]
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All units of work: every setting of the first repeat, then of the second, and so on."""
+        plain = tuple(each for each in self.entries if each.control != SILENCED)
+        silenced = tuple(each for each in self.entries if each.control == SILENCED)
+        cells = []
+        for repeat in range(self.protocol.study.repeats):
+            seed = int(Seed(self.protocol.seed).rng("repeat", repeat).integers(2**32))
+            for setting in self.settings:
+                for entries, changes in ((plain, {}), (silenced, CONTROLS[SILENCED].changes)):
+                    if entries:
+                        protocol = self._changed(changes, setting.protocol)
+                        protocol = protocol.model_copy(update={"seed": seed})
+                        cells.append(self._cell(setting, repeat, protocol, entries))
+        return cells
+
+    def _cell(
+        self, setting: Setting, repeat: int, protocol: Protocol, entries: tuple[Entry, ...]
+    ) -> Cell:
+        where = (protocol.brain.subject, protocol.brain.region)
+        if where not in self._fingerprints:
+            self._fingerprints[where] = Brain(protocol, self.folder).fingerprint
+        fingerprint = self._fingerprints[where]
+        return Cell(setting, repeat, protocol, entries, self.folder, fingerprint)
+
+    @cached_property
+    def _fingerprints(self) -> dict[tuple, str]:
+        return {}
+
+    def _changed(self, changes: Mapping[str, Any], protocol: Protocol | None = None) -> Protocol:
+        """Return a protocol, by default the study's own, with other values of fields."""
+        if not changes:
+            return protocol or self.protocol
+        data = (protocol or self.protocol).model_dump(mode="json")
+        found, findings = validate(changed(data, changes))
+        if found is not None and not findings:
+            findings = brain_findings(found, Path(self.folder or ""))
+        if findings:
+            raise StudyError("\n".join(_in_words(each, changes) for each in findings))
+        return found
+
+
+def _in_words(finding: Finding, changes: Mapping[str, Any]) -> str:
+    varied = ", ".join(f"{name}={value}" for name, value in changes.items())
+    return printable(f"with {varied}: {'.'.join(map(str, finding.path))}: {finding.message}")

@@ -1,0 +1,165 @@
+"""The arrays that the paper's authors released: the same learners on the paper's own recordings."""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from bciigl.base.arrays import read_arrays
+from bciigl.base.progress import Progress, silent
+from bciigl.base.seeds import Seed
+from bciigl.learn.diagnose import TRUST
+from bciigl.learn.ids import LEARNER_IDS
+from bciigl.learn.interactions import InputError
+from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
+from bciigl.study.grid import Entry, StudyError
+from bciigl.study.rows import Row, published_for
+from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
+from bciigl.study.table2 import NAME
+from bciigl.tasks.arrays import (
+    Recorded,
+    Result,
+    check_recorded,
+    learn_from,
+    learners_for,
+    load_arrays,
+)
+
+# The released arrays have 50 runs, and test rows share their noise with the training rows of the
+# same run: so the runs are split.
+RUNS = 50
+TRAIN_RUNS, TEST_RUNS = range(40), range(40, 50)
+NOTES = [
+    "recordings: the authors' own, simulated in three separate series, one frame per event; one"
+    " recording for each noise level, so intervals are over its test trials (Wilson), and over"
+    " permutations where rewards are permuted.",
+    "training on runs 0 to 39, testing on runs 40 to 49, which share no noise; contexts are centred"
+    " by the means of their own runs. The paper does not say how it split them.",
+    "ceiling: learned from the labelled test rows of runs 0 to 39. cb: the released rewards are not"
+    " in the order of the trials, so there is nothing to learn it from.",
+]
+ORIGINAL = "data_{}_combined_noise_level_{}"
+ORIGINAL_NAMES = {
+    "context": "imagination",
+    "action": "action",
+    "feedback": "feedback",
+    "test_context": "imagination_test",
+    "test_label": "context_test",
+}
+"""What the original files call our arrays. Their rewards are not in the order of the trials."""
+
+
+def released_rows(
+    folder: str | os.PathLike, *, repeats: int = 20, progress: Progress = silent
+) -> list[Row]:
+    """Return the table of the arrays that the authors released: one recording at each noise level.
+
+    Learners are trained on runs 0 to 39 and tested on runs 40 to 49. Intervals are Wilson's, over
+    test trials; that of permuted rewards is over permutations. The ceiling learns from the labelled
+    test rows of the training runs; there are no usable rewards for cb.
+
+    Parameters
+    ----------
+    folder : path-like
+        With files such as ``noise_0.05.npz``, or with the original files such as
+        ``data_feedback_combined_noise_level_0.05.npy``.
+    repeats : int
+        How often rewards are permuted.
+    progress : function, optional
+        Called with how many learners have learned, and how many there are.
+    """
+    levels = sorted(_released(Path(folder)).items())
+    work = [(noise, recorded, entry) for noise, recorded in levels for entry in _entries(recorded)]
+    table = []
+    for noise, recorded, entry in work:
+        draws = repeats if entry.control == PERMUTED else 1
+        table.append(_row(noise, entry, [_result(recorded, entry, draw) for draw in range(draws)]))
+        progress(len(table), len(work))
+    return table
+
+
+def _entries(recorded: Recorded) -> list[Entry]:
+    possible = {*learners_for(recorded), "ceiling"}
+    learners = [Entry(each) for each in LEARNER_IDS if each in possible]
+    return learners + [Entry("ai_igl", each) for each in (PERMUTED, MEAN_REMOVED)]
+
+
+def _result(recorded: Recorded, entry: Entry, draw: int) -> Result:
+    if entry.learner == "ceiling":
+        return learn_from(_taught(recorded), "ceiling")
+    chosen = recorded.select(TRAIN_RUNS, TEST_RUNS)
+    if entry.control is not None:
+        rng = Seed(0).rng("control", entry.control, draw)
+        chosen = CONTROLS[entry.control].apply(chosen, rng)
+    return learn_from(chosen, entry.learner)
+
+
+def _taught(recorded: Recorded) -> Recorded:
+    """Return the labelled rows of the training runs as what the ceiling learns from."""
+    chosen, rows = recorded.select(None, TEST_RUNS), np.isin(recorded.run, list(TRAIN_RUNS))
+    return replace(
+        chosen,
+        context=recorded.test_context[rows],
+        label=recorded.test_label[rows],
+        run=recorded.run[rows],
+    )
+
+
+def _row(noise: float, entry: Entry, results: list[Result]) -> Row:
+    accuracies = [each.accuracy for each in results]
+    one = Mean(accuracies[0], None, results[0].interval)
+    confusions = [each.confusion for each in results]
+    verdicts = [each.diagnosis.verdict for each in results if each.diagnosis is not None]
+    return Row(
+        noise,
+        {},
+        *entry,
+        one if len(results) == 1 else mean_of(accuracies),
+        accuracies,
+        permutation_chance(confusions),
+        percent(map(failed_option, confusions)),
+        percent(each == TRUST for each in verdicts),
+        getattr(results[0].learner, "objective_", None),
+        None,
+        {},
+        None,
+        None,
+        published_for(NAME, *entry, noise),
+    )
+
+
+def _released(folder: Path) -> dict[float, Recorded]:
+    """Return the released interactions by noise level."""
+    if not folder.is_dir():
+        raise StudyError(f"{folder}: is not a folder with the released arrays")
+    packed = {path: re.fullmatch(r"noise_([\d.]+)\.npz", path.name) for path in folder.iterdir()}
+    found = {float(match[1]): load_arrays(path) for path, match in packed.items() if match}
+    if not found:
+        pattern = r"data_feedback_combined_noise_level_([\d.]+)\.npy"
+        levels = [re.fullmatch(pattern, path.name) for path in folder.iterdir()]
+        found = {float(level[1]): _original(folder, level[1]) for level in levels if level}
+    if not found:
+        raise StudyError(
+            f"{folder}: has neither files such as noise_0.05.npz nor such as "
+            "data_feedback_combined_noise_level_0.05.npy"
+        )
+    return found
+
+
+def _original(folder: Path, level: str) -> Recorded:
+    """Return the interactions at a noise level from the original files."""
+    files = read_arrays(folder)
+    arrays = {}
+    for name, theirs in ORIGINAL_NAMES.items():
+        file = ORIGINAL.format(theirs, level)
+        if file not in files:
+            raise StudyError(f"{folder}: {file}.npy is missing")
+        arrays[name] = files[file]
+    trials = len(np.atleast_1d(arrays["action"]))
+    arrays["run"] = np.arange(trials) * RUNS // max(trials, 1)
+    try:
+        return check_recorded(arrays)
+    except InputError as error:
+        raise StudyError(f"{folder}: at noise level {level}: {error}") from error

@@ -1,0 +1,208 @@
+"""The rows of a study's table: for each setting and learner, what all repeats add up to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bciigl.learn.diagnose import TRUST
+from bciigl.protocol.summary import summary
+from bciigl.study.grid import Setting, Study
+from bciigl.study.published import Published, published
+from bciigl.study.statistics import (
+    Chance,
+    Difference,
+    Mean,
+    accuracy,
+    difference_of,
+    failed_option,
+    mean_of,
+    percent,
+    permutation_chance,
+)
+from bciigl.study.store import EntryResult, Results
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a learner reaches in a setting; all rates are in percent.
+
+    Attributes
+    ----------
+    noise : float
+    varied : dict
+        The values of other fields that are varied.
+    learner : str
+        The learner's id.
+    control : str or None
+        The control it is in, if any.
+    accuracy : Mean
+        Over repeats.
+    accuracies : list of float
+        Of the repeats, in order.
+    chance : Chance
+        By permuted test labels.
+    failed : float
+        Share of the sessions in which an option is recognised no better than by guessing.
+    trusted : float or None
+        Share of the sessions in which the learner says that it can be trusted.
+    objective, truth_objective : float or None
+        Of full-CI IGL and of the truth, means over repeats.
+    paired : dict
+        The difference to each other learner without a control, on the same sessions.
+    scanner_hours, test_scanner_hours : float or None
+        What one session would take in a real scanner.
+    published : Published or None
+        What the paper reports.
+    """
+
+    noise: float
+    varied: dict[str, Any]
+    learner: str
+    control: str | None
+    accuracy: Mean
+    accuracies: list[float]
+    chance: Chance
+    failed: float
+    trusted: float | None
+    objective: float | None
+    truth_objective: float | None
+    paired: dict[str, Difference]
+    scanner_hours: float | None
+    test_scanner_hours: float | None
+    published: Published | None
+
+    @property
+    def label(self) -> str:
+        """The learner, and its control."""
+        return self.learner if self.control is None else f"{self.learner}, {self.control}"
+
+    @property
+    def repeats(self) -> int:
+        """How many sessions it is a mean of."""
+        return len(self.accuracies)
+
+    @property
+    def difference(self) -> float | None:
+        """How much higher it is than published."""
+        return None if self.published is None else self.accuracy.mean - self.published.accuracy
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as for JSON."""
+        published = self.published or (None, None)
+        return {
+            "noise": self.noise,
+            "varied": self.varied,
+            "learner": self.label,
+            "control": self.control,
+            "accuracy": self.accuracy.mean,
+            "standard_error": self.accuracy.standard_error,
+            "interval": self.accuracy.interval,
+            "repeats": self.repeats,
+            "published": published[0],
+            "published_standard_error": published[1],
+            "difference": self.difference,
+            "chance": self.chance.mean,
+            "chance_interval": self.chance.interval,
+            "failed_sessions": self.failed,
+            "trusted_sessions": self.trusted,
+            "objective": self.objective,
+            "truth_objective": self.truth_objective,
+            "scanner_hours": self.scanner_hours,
+            "test_scanner_hours": self.test_scanner_hours,
+            "paired": {name: each._asdict() for name, each in self.paired.items()},
+            "accuracies": self.accuracies,
+        }
+
+
+def rows(study: Study, results: Results) -> list[Row]:
+    """Return the table of a study: a row for each setting and learner that has results.
+
+    Parameters
+    ----------
+    study : Study
+    results : dict
+        Of the cells that are finished, as `run_study` and `open_study` give them.
+    """
+    table = []
+    for setting in study.settings:
+        found = _of_setting(study, setting, results)
+        mine = {label: _accuracies(each) for label, each in found.items()}
+        for entry in study.entries:
+            if entry.label in found:
+                others = {
+                    other: _difference(mine[entry.label], mine[other])
+                    for other in study.protocol.learners
+                    if other != entry.label and other in mine
+                }
+                paired = {name: each for name, each in others.items() if each is not None}
+                paper = published_for(study.table, *entry, setting.noise)
+                table.append(_row(setting, *entry, found[entry.label], paired, paper))
+    return table
+
+
+def published_for(
+    table: str | None, learner: str, control: str | None, noise: float
+) -> Published | None:
+    """Return the published figure beside a row, if there is one."""
+    return published(table, learner, noise) if table and control is None else None
+
+
+Repeats = dict[int, tuple[EntryResult, float | None]]
+"""By repeat: what a learner made of its session, and the truth's objective there."""
+
+
+def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, Repeats]:
+    """Return the results of each entry in a setting, by its label."""
+    found: dict[str, Repeats] = {}
+    for cell in study.cells:
+        if cell.setting is setting and cell.key in results:
+            result = results[cell.key]
+            for entry, each in zip(cell.entries, result.results, strict=True):
+                found.setdefault(entry.label, {})[cell.repeat] = (each, result.truth_objective)
+    return found
+
+
+def _accuracies(repeats: Repeats) -> dict[int, float]:
+    return {repeat: accuracy(np.array(each.confusion)) for repeat, (each, _) in repeats.items()}
+
+
+def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference | None:
+    both = sorted(set(mine) & set(others))
+    if not both:
+        return None
+    return difference_of([mine[each] for each in both], [others[each] for each in both])
+
+
+def _row(
+    setting: Setting,
+    learner: str,
+    control: str | None,
+    repeats: Repeats,
+    paired: dict[str, Difference],
+    paper: Published | None,
+) -> Row:
+    about = summary(setting.protocol)
+    accuracies = [value for _, value in sorted(_accuracies(repeats).items())]
+    confusions = [np.array(each.confusion) for each, _ in repeats.values()]
+    objectives = [
+        (each.objective, truth) for each, truth in repeats.values() if each.objective is not None
+    ]
+    verdicts = [each.verdict for each, _ in repeats.values() if each.verdict is not None]
+    return Row(
+        setting.noise,
+        setting.varied,
+        learner,
+        control,
+        mean_of(accuracies),
+        accuracies,
+        permutation_chance(confusions),
+        percent(map(failed_option, confusions)),
+        percent(each == TRUST for each in verdicts),
+        *(np.mean(objectives, axis=0).tolist() if objectives else (None, None)),
+        paired,
+        about["scanner_hours"],
+        about["test_scanner_hours"],
+        paper,
+    )

@@ -1,0 +1,164 @@
+"""Running the cells of a study: in processes here, or on a cluster; what is finished is kept."""
+
+import os
+import signal
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bciigl.base.progress import Progress, silent
+from bciigl.study.cell import run_cell
+from bciigl.study.grid import Cell, Study, StudyError
+from bciigl.study.store import (
+    Results,
+    checked,
+    failure_path,
+    keep_failure,
+    keep_result,
+    prepare_folder,
+    read_results,
+)
+
+# Seconds to wait for a scheduler to answer.
+PATIENCE = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What has come of a study.
+
+    Attributes
+    ----------
+    results : dict
+        Of the finished cells, by key.
+    failed : list of Path
+        Where it is written why cells failed.
+    missing : int
+        How many cells are not finished, failed ones included.
+    """
+
+    results: Results
+    failed: list[Path]
+    missing: int
+
+
+def run_study(
+    study: Study,
+    out: str | os.PathLike,
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    share: tuple[int, int] | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Run the cells of a study that are not finished yet.
+
+    Results do not depend on who runs which cell when. A cell that fails does not stop the others.
+
+    Parameters
+    ----------
+    study : Study
+    out : path-like
+        A folder that is absent or empty, or that of the same study: finished cells are not run
+        again.
+    jobs : int
+        How many processes to use.
+    cluster : str, optional
+        The address of a dask scheduler, such as ``tcp://10.0.0.1:8786``, whose workers are used
+        instead.
+    share : (int, int), optional
+        Run only the share ``i`` of ``n``, counted from 1, such as in a job array.
+    progress : function, optional
+        Called with how many cells are done, and how many there are.
+
+    Raises
+    ------
+    StudyError
+        If the folder is of another study, a file in it is damaged, or the scheduler cannot be
+        reached.
+    """
+    cells = study.cells if share is None else study.cells[share[0] - 1 :: share[1]]
+    prepare_folder(study, out)
+    results = read_results(study, out)
+    waiting = [cell for cell in cells if cell.key not in results]
+    done = len(cells) - len(waiting)
+    progress(done, len(cells))
+    failed = []
+    for cell, found in _run(waiting, jobs, cluster):
+        try:
+            if isinstance(found, str):
+                raise StudyError(found)
+            results[cell.key] = result = checked(cell, found)
+            keep_result(out, cell, result)
+        except StudyError as error:
+            keep_failure(out, cell, f"{error}\n")
+            failed.append(failure_path(out, cell))
+        done += 1
+        progress(done, len(cells))
+    missing = sum(cell.key not in results for cell in study.cells)
+    return Outcome(results, failed, missing)
+
+
+def _run(
+    cells: Sequence[Cell], jobs: int, cluster: str | None
+) -> Iterator[tuple[Cell, dict[str, Any] | str]]:
+    """Yield cells, each when it is done, with its result or why it failed."""
+    if not cells:
+        return iter(())
+    return _in_processes(cells, jobs) if cluster is None else _on_cluster(cells, cluster)
+
+
+def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict | str]]:
+    if jobs == 1:
+        yield from ((cell, attempt(cell)) for cell in cells)
+        return
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    workers = Parallel(jobs, return_as="generator_unordered", batch_size=1)
+    done = workers(delayed(_attempt_in_worker)(place, cell) for place, cell in enumerate(cells))
+    try:
+        for place, found in done:
+            yield cells[place], found
+    except TerminatedWorkerError:
+        raise StudyError(
+            "a worker was killed, perhaps because memory ran out; what is finished is kept: run "
+            "it again, with fewer jobs"
+        ) from None
+
+
+def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, dict | str]]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise StudyError("a cluster needs dask: pip install 'bciigl[dask]'") from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StudyError(f"no scheduler answers at {address} ({reason})") from None
+    with client:
+        futures = [
+            client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells
+        ]
+        cell_of = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
+        for future in as_completed(futures):
+            error = future.exception()
+            yield cell_of[future.key], repr(error) if error else future.result()
+            future.release()
+
+
+def attempt(cell: Cell) -> dict[str, Any] | str:
+    """Run a cell; return its result, or the traceback of why it failed."""
+    try:
+        return run_cell(cell)
+    except Exception:
+        return traceback.format_exc()
+
+
+def _attempt_in_worker(place: int, cell: Cell) -> tuple[int, dict[str, Any] | str]:
+    # Ctrl-C reaches all processes of a terminal; the one that was called decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return place, attempt(cell)

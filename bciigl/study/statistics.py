@@ -1,0 +1,132 @@
+"""What repeats add up to: means that never come alone."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import random_table
+
+RESAMPLES = 10_000
+PERMUTATIONS = 2_000
+TAILS = (2.5, 97.5)
+
+
+class Mean(NamedTuple):
+    """A mean over repeats.
+
+    Attributes
+    ----------
+    mean : float
+    standard_error : float or None
+        None where there is one repeat only.
+    interval : (float, float) or None
+        95 %, by bootstrap over repeats.
+    """
+
+    mean: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+
+
+class Chance(NamedTuple):
+    """What permuted test labels give.
+
+    Attributes
+    ----------
+    mean : float
+        Percent.
+    interval : (float, float)
+        Of the mean over repeats, 95 %.
+    """
+
+    mean: float
+    interval: tuple[float, float]
+
+
+class Difference(NamedTuple):
+    """How much better one learner is than another on the same sessions.
+
+    Attributes
+    ----------
+    mean, standard_error, interval
+        As in `Mean`.
+    p : float or None
+        Probability of a mean difference as large if learners were exchangeable in each session, by
+        random signs.
+    """
+
+    mean: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+
+
+def mean_of(values: Sequence[float]) -> Mean:
+    """Return the mean of repeats with its standard error and interval."""
+    values = np.asarray(values, float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return Mean(mean, None, None)
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    resampled = _rng().integers(len(values), size=(RESAMPLES, len(values)))
+    # Sorted, so that the order of repeats does not change a bit of the result.
+    means = np.sort(values)[resampled].mean(axis=1)
+    return Mean(mean, float(error), _interval(means))
+
+
+def difference_of(values: Sequence[float], others: Sequence[float]) -> Difference:
+    """Return the mean difference between two learners, repeat by repeat."""
+    differences = np.asarray(values, float) - np.asarray(others, float)
+    mean = mean_of(differences)
+    if len(differences) < 2:
+        return Difference(*mean, None)
+    signs = _rng().choice([-1.0, 1.0], size=(RESAMPLES, len(differences)))
+    by_chance = np.abs((signs * differences).mean(axis=1))
+    # The differences as they are count as one of the draws, so that p is never 0.
+    as_large = np.count_nonzero(by_chance >= abs(mean.mean) - 1e-9)
+    return Difference(*mean, (as_large + 1) / (RESAMPLES + 1))
+
+
+def percent(true: Iterable[bool]) -> float | None:
+    """Return how many percent are true; None of nothing."""
+    true = list(true)
+    return 100 * sum(true) / len(true) if true else None
+
+
+def accuracy(confusion: np.ndarray) -> float:
+    """Return how many percent of the test trials were right."""
+    return 100 * float(np.trace(confusion) / np.sum(confusion))
+
+
+def failed_option(confusion: np.ndarray) -> bool:
+    """Tell whether there is an option that is recognised no better than by guessing."""
+    confusion = np.asarray(confusion)
+    tested = confusion.sum(axis=1)
+    recognised = np.diag(confusion)[tested > 0] / tested[tested > 0]
+    return bool((recognised <= 1 / len(confusion)).any())
+
+
+def permutation_chance(confusions: Sequence[np.ndarray]) -> Chance:
+    """Return the mean accuracy over repeats if the test labels were permuted in each of them.
+
+    Permuting them leaves how often each option was meant and chosen: tables with these margins are
+    drawn at random.
+    """
+    rng = _rng()
+    permuted = np.zeros((len(confusions), PERMUTATIONS))
+    for place, confusion in enumerate(np.asarray(each) for each in confusions):
+        margins = confusion.sum(axis=1), confusion.sum(axis=0)
+        tables = random_table(*margins).rvs(PERMUTATIONS, random_state=rng)
+        permuted[place] = 100 * np.trace(tables, axis1=1, axis2=2) / confusion.sum()
+    means = permuted.mean(axis=0)
+    return Chance(float(means.mean()), _interval(means))
+
+
+def _interval(draws: np.ndarray) -> tuple[float, float]:
+    low, high = np.percentile(draws, TAILS)
+    return float(low), float(high)
+
+
+def _rng() -> np.random.Generator:
+    # The same draws for the same repeats: a table does not change when it is printed again.
+    return np.random.default_rng(0)
