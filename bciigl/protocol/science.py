@@ -249,10 +249,22 @@ def _long_run(protocol: Protocol) -> Iterator[Finding]:
 
 
 def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
-    if "judgment" not in protocol.task.events or protocol.feedback.judgment == 0:
+    if "judgment" not in protocol.task.events:
+        yield Finding(
+            ("task", "events"),
+            "nobody judges the guesses, so nothing can be learned from the feedback: a control only",
+        )
+    elif protocol.feedback.judgment == 0:
+        leaks = protocol.recording == "shared" and protocol.estimate == "glm"
         yield Finding(
             ("feedback", "judgment"),
-            "the feedback holds no judgment, so nothing can be learned from it: a control only",
+            "judgments have no weight in the feedback, "
+            + (
+                "and yet leak into it, as regression does not part neighbouring events entirely: "
+                "for a control leave them out of task.events"
+                if leaks
+                else "so nothing can be learned from it: a control only"
+            ),
         )
 
 

@@ -163,8 +163,11 @@ def test_few_catch_trials_warn():
 
 
 def test_silent_judgment_warns():
-    assert "feedback.judgment" in warned(build(feedback={"judgment": 0.0}))
-    assert "feedback.judgment" in warned(build(task={"events": ["imagination", "perception"]}))
+    assert "task.events" in warned(build(task={"events": ["imagination", "perception"]}))
+    for estimate, said in {"glm": "leak", "frame": "nothing can be learned"}.items():
+        (finding,) = advice(build(feedback={"judgment": 0.0}, estimate=estimate))
+        assert finding.path == ("feedback", "judgment")
+        assert said in finding.message
 
 
 def test_agent_that_never_acts_on_what_it_learns_warns():

@@ -1,0 +1,132 @@
+"""Accuracy against noise, with all that it should be compared to."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bciigl.study.rows import Row
+
+# Told apart by colour (Okabe and Ito's, for all kinds of colour vision), marker and line.
+STYLES = {
+    "ai_igl": {"color": "#D55E00", "marker": "o", "ls": "-", "lw": 2.2},
+    "ai_igl_paper": {"color": "#E69F00", "marker": "s", "ls": "-"},
+    "igl_full_ci": {"color": "#0072B2", "marker": "^", "ls": "-"},
+    "cb": {"color": "#009E73", "marker": "D", "ls": "--"},
+    "ceiling": {"color": "#000000", "marker": "_", "ls": ":", "ms": 10},
+}
+CONTROLS = [
+    {"color": "#CC79A7", "marker": "x", "ls": "-."},
+    {"color": "#56B4E9", "marker": "+", "ls": "-.", "ms": 8},
+    {"color": "#7F7F7F", "marker": "v", "ls": "-."},
+]
+PANEL = (7.2, 4.2)
+MOST_ACROSS = 2
+
+
+def accuracy_figure(rows: Sequence[Row]) -> Figure:
+    """Return accuracy against noise: a panel for each combination of varied fields.
+
+    Means with 95 % intervals, published figures with their standard errors, and chance as permuted
+    test labels give it.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of a study; those that belong to one learner are joined.
+    """
+    panels: dict[str, list[Row]] = {}
+    for row in rows:
+        panels.setdefault(_title(row), []).append(row)
+    across = min(len(panels), MOST_ACROSS)
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(PANEL[0], PANEL[1] * down), layout="constrained", dpi=150)
+    axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat
+    for axis, (title, mine) in zip(axes, panels.items(), strict=False):
+        _draw(axis, mine)
+        axis.set_title(title, fontsize=9)
+    for axis in list(axes)[len(panels) :]:
+        axis.set_visible(False)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def accuracy_columns(rows: Sequence[Row]) -> dict[str, list]:
+    """Return the numbers of the figure, a line for each row."""
+    columns: dict[str, list] = {}
+    for row in rows:
+        document = row.as_dict()
+        low, high = document["interval"] or (None, None)
+        chance = document["chance_interval"]
+        line = {
+            **row.varied,
+            **{name: document[name] for name in ("noise", "learner", "accuracy")},
+            "standard_error": document["standard_error"],
+            "interval_low": low,
+            "interval_high": high,
+            **{name: document[name] for name in ("repeats", "published")},
+            "published_standard_error": document["published_standard_error"],
+            "chance": document["chance"],
+            "chance_low": chance[0],
+            "chance_high": chance[1],
+        }
+        for name, value in line.items():
+            columns.setdefault(name, []).append(value)
+    return columns
+
+
+def _title(row: Row) -> str:
+    return ", ".join(f"{field} = {value}" for field, value in row.varied.items())
+
+
+def _draw(axis: Axes, rows: list[Row]) -> None:
+    noise = np.array(sorted({row.noise for row in rows}))
+    place = {level: number for number, level in enumerate(noise)}
+    labels = list(dict.fromkeys(row.label for row in rows))
+    # Side by side, as many learners are at the same height.
+    aside = dict(zip(labels, np.linspace(-0.25, 0.25, len(labels)), strict=True))
+    controls = iter(CONTROLS)
+    chance = {row.noise: row.chance for row in reversed(rows)}
+    band = np.array([chance[level].interval for level in noise])
+    edges = np.r_[-0.5, np.arange(len(noise)), len(noise) - 0.5]
+    low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
+    axis.fill_between(edges, low, high, color="#dee2e6", lw=0, label="chance, 95 %")
+    for label in labels:
+        mine = sorted((row for row in rows if row.label == label), key=lambda row: row.noise)
+        style = STYLES[label] if label in STYLES else next(controls, CONTROLS[-1])
+        _line(axis, mine, [place[row.noise] + aside[label] for row in mine], style)
+    _published(axis, rows, place, aside)
+    axis.set_xticks(range(len(noise)), [f"{level:g}" for level in noise])
+    axis.set(
+        xlabel="noise (1 is the real brain's)",
+        ylabel="options recognised (%)",
+        xlim=(-0.5, len(noise) - 0.5),
+        ylim=(0, 104),
+    )
+    axis.grid(axis="y", color="#e9ecef", lw=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None:
+    means = np.array([row.accuracy.mean for row in rows])
+    intervals = [row.accuracy.interval or (row.accuracy.mean,) * 2 for row in rows]
+    errors = np.abs(np.array(intervals).T - means)
+    look = {"lw": 1.2, "ms": 5, **style}
+    axis.errorbar(places, means, errors, label=rows[0].label, capsize=2, elinewidth=1, **look)
+
+
+def _published(axis: Axes, rows: list[Row], place: dict, aside: dict) -> None:
+    # The paper's procedure is compared with the same figure as ai_igl: it is drawn once.
+    known = [row for row in rows if row.published and row.learner != "ai_igl_paper"]
+    for label in dict.fromkeys(row.label for row in known):
+        mine = [row for row in known if row.label == label]
+        axis.errorbar(
+            [place[row.noise] + aside[label] for row in mine],
+            [row.published.accuracy for row in mine],
+            [row.published.standard_error for row in mine],
+            ls="none", marker="*", ms=11, mfc="white", capsize=3,
+            color=STYLES[label]["color"], label=f"{label}, published ± SE",
+        )  # fmt: skip
