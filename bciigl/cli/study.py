@@ -141,6 +141,8 @@ def _in_words(table: list[Row], accuracies: dict, differences: dict) -> list[str
 
 def hours(table: list[Row]) -> list[str]:
     """Return what the sessions of a table would cost in a real scanner."""
+    from bciigl.report.tables import setting_name
+
     each: dict[tuple, Any] = {}
     for row in table:
         if row.scanner_hours is not None:
@@ -148,7 +150,7 @@ def hours(table: list[Row]) -> list[str]:
     return [
         f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each of the "
         f"sessions, {row.repeats * (learn + test):.0f} h for each mean"
-        + ("" if len(each) == 1 else f" ({row.varied})")
+        + ("" if len(each) == 1 else f" ({setting_name(row)})")
         for (learn, test), row in each.items()
     ]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bciigl.cli import study as shared
 from bciigl.cli.changed import protocol_of
 from bciigl.cli.output import json_option
+
+if TYPE_CHECKING:
+    from bciigl.study import Study
 
 
 @click.command()
@@ -71,9 +74,24 @@ def sweep(
     changes |= dict(map(parse_change, settings))
     wanted = protocol_of(protocol, changes)
     study = Study(wanted, str(find(protocol).parent.absolute()), _values(vary))
+    _warn(study)
     out = out or f"{wanted.name}_sweep"
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
     shared.finish(study, out, outcome, as_json, shared.hours(rows(study, outcome.results)))
+
+
+def _warn(study: Study) -> None:
+    """Tell what is unwise about varied values; the protocol's own warnings have been told."""
+    from bciigl.protocol.science import advice
+
+    known = set(advice(study.protocol))
+    for setting in study.settings:
+        for finding in advice(setting.protocol):
+            if finding not in known:
+                known.add(finding)
+                values = ", ".join(f"{name}={value}" for name, value in setting.varied.items())
+                field = ".".join(map(str, finding.path))
+                click.echo(f"warning: with {values}: {field}: {finding.message}", err=True)
 
 
 def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:

@@ -252,7 +252,7 @@ def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
     if "judgment" not in protocol.task.events:
         yield Finding(
             ("task", "events"),
-            "nobody judges the guesses, so nothing can be learned from the feedback: a control only",
+            "nobody judges guesses, so nothing can be learned from the feedback: a control only",
         )
     elif protocol.feedback.judgment == 0:
         leaks = protocol.recording == "shared" and protocol.estimate == "glm"

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bciigl.report.tables import by_setting
 from bciigl.study.rows import Row
 
 # Told apart by colour (Okabe and Ito's, for all kinds of colour vision), marker and line.
@@ -36,9 +37,7 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
     rows : sequence of Row
         Of a study; those that belong to one learner are joined.
     """
-    panels: dict[str, list[Row]] = {}
-    for row in rows:
-        panels.setdefault(_title(row), []).append(row)
+    panels = by_setting(rows)
     across = min(len(panels), MOST_ACROSS)
     down = -(-len(panels) // across)
     figure = Figure(figsize=(PANEL[0], PANEL[1] * down), layout="constrained", dpi=150)
@@ -75,10 +74,6 @@ def accuracy_columns(rows: Sequence[Row]) -> dict[str, list]:
         for name, value in line.items():
             columns.setdefault(name, []).append(value)
     return columns
-
-
-def _title(row: Row) -> str:
-    return ", ".join(f"{field} = {value}" for field, value in row.varied.items())
 
 
 def _draw(axis: Axes, rows: list[Row]) -> None:

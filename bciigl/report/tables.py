@@ -60,13 +60,13 @@ def accuracy_tables(rows: Sequence[Row]) -> dict[str, Table]:
     published figure and the difference to it, how many sessions failed whole options, and the
     objective of full-CI IGL beside the truth's.
     """
-    return {name: _accuracy_table(mine) for name, mine in _by_setting(rows).items()}
+    return {name: _accuracy_table(mine) for name, mine in by_setting(rows).items()}
 
 
 def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
     """Return tables of how much better the first learner is than the others, session by session."""
     tables = {}
-    for name, mine in _by_setting(rows).items():
+    for name, mine in by_setting(rows).items():
         first = [row for row in mine if row.label == mine[0].label]
         others = list(first[0].paired)
         if others:
@@ -78,12 +78,17 @@ def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
     return tables
 
 
-def _by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each combination of varied fields, by its name."""
     settings: dict[str, list[Row]] = {}
     for row in rows:
-        name = ", ".join(f"{field} = {value}" for field, value in row.varied.items())
-        settings.setdefault(name, []).append(row)
+        settings.setdefault(setting_name(row), []).append(row)
     return settings
+
+
+def setting_name(row: Row) -> str:
+    """Return the values of varied fields in words."""
+    return ", ".join(f"{field} = {value}" for field, value in row.varied.items())
 
 
 def _accuracy_table(rows: list[Row]) -> Table:

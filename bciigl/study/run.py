@@ -1,12 +1,16 @@
 """Running the cells of a study: in processes here, or on a cluster; what is finished is kept."""
 
+from __future__ import annotations
+
 import os
 import signal
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bciigl.base.progress import Progress, silent
 from bciigl.study.cell import run_cell
@@ -21,6 +25,13 @@ from bciigl.study.store import (
     read_results,
 )
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+Found = dict[str, Any] | str
+"""The result of a cell, or the traceback of why it failed."""
+Run = Callable[[Sequence[Cell]], Iterator[tuple[Cell, Found]]]
+"""Runs cells, and yields each when it is done with what was found."""
 # Seconds to wait for a scheduler to answer.
 PATIENCE = 10
 
@@ -80,37 +91,49 @@ def run_study(
         reached.
     """
     cells = study.cells if share is None else study.cells[share[0] - 1 :: share[1]]
-    prepare_folder(study, out)
-    results = read_results(study, out)
-    waiting = [cell for cell in cells if cell.key not in results]
-    done = len(cells) - len(waiting)
-    progress(done, len(cells))
-    failed = []
-    for cell, found in _run(waiting, jobs, cluster):
-        try:
-            if isinstance(found, str):
-                raise StudyError(found)
-            results[cell.key] = result = checked(cell, found)
-            keep_result(out, cell, result)
-        except StudyError as error:
-            keep_failure(out, cell, f"{error}\n")
-            failed.append(failure_path(out, cell))
-        done += 1
+    with _workers(jobs, cluster) as run:
+        prepare_folder(study, out)
+        results = read_results(study, out)
+        waiting = [cell for cell in cells if cell.key not in results]
+        done = len(cells) - len(waiting)
         progress(done, len(cells))
+        failed = []
+        for cell, found in run(waiting) if waiting else ():
+            try:
+                if isinstance(found, str):
+                    raise StudyError(found)
+                results[cell.key] = result = checked(cell, found)
+                keep_result(out, cell, result)
+            except StudyError as error:
+                keep_failure(out, cell, f"{error}\n")
+                failed.append(failure_path(out, cell))
+            done += 1
+            progress(done, len(cells))
     missing = sum(cell.key not in results for cell in study.cells)
     return Outcome(results, failed, missing)
 
 
-def _run(
-    cells: Sequence[Cell], jobs: int, cluster: str | None
-) -> Iterator[tuple[Cell, dict[str, Any] | str]]:
-    """Yield cells, each when it is done, with its result or why it failed."""
-    if not cells:
-        return iter(())
-    return _in_processes(cells, jobs) if cluster is None else _on_cluster(cells, cluster)
+@contextmanager
+def _workers(jobs: int, cluster: str | None) -> Iterator[Run]:
+    """Give what runs cells: processes here, or the workers of a scheduler once it has answered."""
+    if cluster is None:
+        yield partial(_in_processes, jobs)
+        return
+    try:
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
+    except ImportError:
+        raise StudyError("a cluster needs dask: pip install 'bciigl[dask]'") from None
+    try:
+        get_address_host_port(cluster)
+        client = Client(cluster, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"no scheduler answers at {cluster!r} ({error})") from None
+    with client:
+        yield partial(_on_cluster, client)
 
 
-def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict | str]]:
+def _in_processes(jobs: int, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Found]]:
     if jobs == 1:
         yield from ((cell, attempt(cell)) for cell in cells)
         return
@@ -129,28 +152,18 @@ def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict
         ) from None
 
 
-def _on_cluster(cells: Sequence[Cell], address: str) -> Iterator[tuple[Cell, dict | str]]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise StudyError("a cluster needs dask: pip install 'bciigl[dask]'") from None
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StudyError(f"no scheduler answers at {address} ({reason})") from None
-    with client:
-        futures = [
-            client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells
-        ]
-        cell_of = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
-        for future in as_completed(futures):
-            error = future.exception()
-            yield cell_of[future.key], repr(error) if error else future.result()
-            future.release()
+def _on_cluster(client: Client, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Found]]:
+    from distributed import as_completed
+
+    futures = [client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells]
+    cell_of = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
+    for future in as_completed(futures, loop=client.loop):
+        error = future.exception()
+        yield cell_of[future.key], repr(error) if error else future.result()
+        future.release()
 
 
-def attempt(cell: Cell) -> dict[str, Any] | str:
+def attempt(cell: Cell) -> Found:
     """Run a cell; return its result, or the traceback of why it failed."""
     try:
         return run_cell(cell)
@@ -158,7 +171,7 @@ def attempt(cell: Cell) -> dict[str, Any] | str:
         return traceback.format_exc()
 
 
-def _attempt_in_worker(place: int, cell: Cell) -> tuple[int, dict[str, Any] | str]:
+def _attempt_in_worker(place: int, cell: Cell) -> tuple[int, Found]:
     # Ctrl-C reaches all processes of a terminal; the one that was called decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return place, attempt(cell)
