@@ -159,4 +159,4 @@ def controls(names: Iterable[str]) -> list[str]:
     """Return what controls should show."""
     from bciigl.study.controls import CONTROLS
 
-    return [f"{name}: expected is {CONTROLS[name].expected}" for name in names]
+    return [f"{name}: should be {CONTROLS[name].expected}" for name in names]

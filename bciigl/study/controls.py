@@ -68,11 +68,12 @@ class Control:
 CONTROLS = {
     # Not a weight of 0: regression lets a judgment that is there leak into perception's estimate.
     SILENCED: Control(
-        "chance: nobody judges, so the answer tells nothing of what was imagined",
+        "near chance: nobody judges, but in one series regression leaks a little of what was"
+        " imagined into the answer",
         changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
     ),
     PERMUTED: Control(
-        "chance: the answers to a guess are dealt out anew among its trials in a run",
+        "at chance: the answers to a guess are dealt out anew among its trials in a run",
         apply=permute_rewards,
     ),
     MEAN_REMOVED: Control(

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import random_table
+from scipy.stats import norm, random_table, t
 
 RESAMPLES = 10_000
 PERMUTATIONS = 2_000
-TAILS = (2.5, 97.5)
+TAIL = 0.025
 
 
 class Mean(NamedTuple):
@@ -20,7 +20,7 @@ class Mean(NamedTuple):
     standard_error : float or None
         None where there is one repeat only.
     interval : (float, float) or None
-        95 %, by bootstrap over repeats.
+        95 %, by bootstrap over repeats (`mean_of`).
     """
 
     mean: float
@@ -62,7 +62,17 @@ class Difference(NamedTuple):
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """Return the mean of repeats with its standard error and interval."""
+    """Return the mean of repeats with its standard error and interval.
+
+    The interval is the expanded percentile interval of Hesterberg [1]_: of few repeats, plain
+    percentiles of resampled means are too narrow, as resamples vary less than the population does.
+    Of two repeats it reaches from the one to the other.
+
+    References
+    ----------
+    .. [1] T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
+       Statistician 69 (4), 2015.
+    """
     values = np.asarray(values, float)
     mean = float(values.mean())
     if len(values) < 2:
@@ -71,7 +81,9 @@ def mean_of(values: Sequence[float]) -> Mean:
     resampled = _rng().integers(len(values), size=(RESAMPLES, len(values)))
     # Sorted, so that the order of repeats does not change a bit of the result.
     means = np.sort(values)[resampled].mean(axis=1)
-    return Mean(mean, float(error), _interval(means))
+    n = len(values)
+    tail = norm.cdf(np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1))
+    return Mean(mean, float(error), _interval(means, tail))
 
 
 def difference_of(values: Sequence[float], others: Sequence[float]) -> Difference:
@@ -122,8 +134,8 @@ def permutation_chance(confusions: Sequence[np.ndarray]) -> Chance:
     return Chance(float(means.mean()), _interval(means))
 
 
-def _interval(draws: np.ndarray) -> tuple[float, float]:
-    low, high = np.percentile(draws, TAILS)
+def _interval(draws: np.ndarray, tail: float = TAIL) -> tuple[float, float]:
+    low, high = np.quantile(draws, (tail, 1 - tail))
     return float(low), float(high)
 
 
