@@ -7,12 +7,13 @@ import numpy as np
 
 from bciigl.brain.region import Region
 from bciigl.learn import ActionInclusiveIGL
-from bciigl.protocol import Protocol
+from bciigl.protocol import Protocol, load
 from bciigl.protocol.schedule import frames_per_run, session_trials, trials_per_run
 from bciigl.recording.bids import RecordedTruth, write_description, write_run, write_truth
 from bciigl.recording.trial import Trial
 
 VOXELS = 64
+LEARNERS = ["ai_igl", "cb", "ceiling"]
 # Not a box, not at the origin, and turned and sheared in the head.
 REGION = Region(
     np.array([[3, 5, 7], [3, 5, 8], [3, 6, 7], [4, 6, 9], [5, 5, 7]]),
@@ -96,3 +97,10 @@ def some_policy(n_actions: int = 3, features: int = VOXELS) -> ActionInclusiveIG
     rng = np.random.default_rng(0)
     context, feedback = rng.standard_normal((2, 60, features))
     return ActionInclusiveIGL(n_actions).fit(context, rng.integers(n_actions, size=60), feedback)
+
+
+@cache
+def reported_protocol() -> Protocol:
+    """Return an experiment of three runs, about which there is something to report."""
+    changes = {"task.trials": 60, "task.trials_per_run": 20, "evaluation.test_trials": 40}
+    return load("number_guessing", changes={**changes, "brain.noise": 0.5, "learners": LEARNERS})

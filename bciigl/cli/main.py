@@ -8,6 +8,7 @@ from bciigl import __version__
 from bciigl.base.errors import BciiglError
 from bciigl.cli.learn import learn
 from bciigl.cli.protocol import protocol
+from bciigl.cli.report import report
 from bciigl.cli.reproduce import reproduce
 from bciigl.cli.simulate import simulate
 from bciigl.cli.subject import subject
@@ -51,6 +52,7 @@ def cli() -> None:
 
 cli.add_command(learn)
 cli.add_command(protocol)
+cli.add_command(report)
 cli.add_command(reproduce)
 cli.add_command(simulate)
 cli.add_command(subject)

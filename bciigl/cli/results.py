@@ -66,6 +66,8 @@ def _session_document(
 
 def _in_words(recorded: Recorded, results: list[Result]) -> str:
     """Return a short table of results, and each verdict with its reason."""
+    from bciigl.report.results import cells
+
     tested = _test_trials(recorded)
     lines = [
         f"{len(recorded.action)} trials, {recorded.n_actions} actions"
@@ -74,11 +76,8 @@ def _in_words(recorded: Recorded, results: list[Result]) -> str:
         f"{'learner':<14}{'accuracy':>10}{'95 % interval':>17}  {'verdict':<12}decoded match rates",
     ]
     for each in results:
-        accuracy = "-" if each.accuracy is None else f"{each.accuracy:.1f} %"
-        interval = "-" if each.interval is None else "{:.1f} to {:.1f}".format(*each.interval)
-        verdict = each.diagnosis.verdict if each.diagnosis else "-"
-        rates = " ".join(f"{rate:.2f}" for rate in each.match_rates or ()) or "-"
-        lines.append(f"{each.learner_id:<14}{accuracy:>10}{interval:>17}  {verdict:<12}{rates}")
+        learner, accuracy, interval, verdict, rates = cells(each)
+        lines.append(f"{learner:<14}{accuracy:>10}{interval:>17}  {verdict:<12}{rates}")
     lines += [f"{each.learner_id}: {each.diagnosis}" for each in results if each.diagnosis]
     return "\n".join(lines)
 

@@ -146,16 +146,12 @@ def _recorded(
 def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
     """Return what can be learned from a recording, and what its learners make of it."""
     from bciigl.base.errors import BciiglError
-    from bciigl.tasks.arrays import learn_with
-    from bciigl.tasks.sessions import load_session, session_learners
+    from bciigl.tasks.sessions import learn_session, load_session
 
     try:
         recorded = load_session(dataset)
-        learners = session_learners(dataset, recorded)
         with steps() as report:
-            return recorded, learn_with(
-                recorded, learners, seed=dataset.protocol.seed, report=report
-            )
+            return recorded, learn_session(dataset, recorded, report=report)
     except BciiglError as error:
         raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
     except KeyboardInterrupt:

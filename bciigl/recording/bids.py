@@ -63,7 +63,15 @@ _TRUTH_COLUMNS = {
 }
 
 
-_ESTIMATE_FILES = ("protocol.yaml", "policy/", "*_interactions.npz", "*_mask.nii.gz")
+# Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
+_ESTIMATE_FILES = (
+    "protocol.yaml",
+    "policy",
+    "report.html",
+    "report_figures",
+    "*_interactions.npz",
+    "*_mask.nii.gz",
+)
 _TRUTH_FILES = ("*_truth.json", "*_truth.tsv")
 
 

@@ -4,25 +4,55 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import did_you_mean, shortened
+from bciigl.brain.images import read_image
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.schedule import run_count, session_trials
-from bciigl.recording.bids import RecordedTruth
+from bciigl.recording.bids import Frames, RecordedTruth
 from bciigl.recording.layout import (
     DESCRIPTION,
     ESTIMATES,
     JOURNAL,
+    MASK,
     PROTOCOL,
     TRUTH,
     DatasetError,
+    beside,
     read_table,
+    run_stem,
 )
 
 INTERACTIONS = ("context", "action", "propensity", "baseline", "feedback")
+
+
+class RecordedEvent(NamedTuple):
+    """A row of an event table.
+
+    Attributes
+    ----------
+    onset, duration : float
+        Seconds; onsets count from the beginning of the run.
+    kind : str
+        imagination, perception or judgment.
+    trial : int
+        Within the run, from 1.
+    guess : str
+        The option that was guessed in this trial.
+    catch : bool
+        Whether it was a catch trial, in which the agent was not asked.
+    """
+
+    onset: float
+    duration: float
+    kind: str
+    trial: int
+    guess: str
+    catch: bool
 
 
 @dataclass(frozen=True)
@@ -58,6 +88,30 @@ class Dataset:
         numbers = [_run_number(path) for path in self._runs(session)]
         arrays["run"] = np.repeat(numbers, [len(each["action"]) for each in runs])
         return arrays
+
+    def frames(self, session: str, run: int) -> Frames:
+        """Return what was recorded in a run, (frames, voxels); of each kind if separately.
+
+        Runs are numbered as in file names, from 1. Voxels are in the order of contexts.
+        """
+        inside = read_image(self.folder / MASK).data > 0
+        recordings = {
+            kind: _masked(beside(self.folder, stem, "bold.nii.gz"), inside)
+            for kind, stem in self._stems(session, run).items()
+        }
+        return recordings if self.protocol.recording == "separate" else recordings[None]
+
+    def events(self, session: str, run: int) -> list[RecordedEvent]:
+        """Return what happened in a run, in order; runs are numbered as in file names, from 1."""
+        stems = self._stems(session, run).values()
+        found = [_events(beside(self.folder, stem, "events.tsv")) for stem in stems]
+        return sorted((each for table in found for each in table), key=lambda each: each.onset)
+
+    def _stems(self, session: str, run: int) -> dict[str | None, Path]:
+        """Return where the files of a run are: of its one recording, or of each kind of event."""
+        separate = self.protocol.recording == "separate"
+        kinds = self.protocol.task.events if separate else (None,)
+        return {kind: run_stem(self.protocol, session, run - 1, kind) for kind in kinds}
 
     def truth(self, session: str) -> RecordedTruth | None:
         """Return what was meant and judged in a session; None if that is not in the dataset."""
@@ -123,6 +177,24 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
         raise DatasetError(f"{folder}: is not a dataset of bciigl: {PROTOCOL} is missing")
     # The files it names were needed to record; they lie where it was recorded from.
     return Dataset(folder, load(folder / PROTOCOL, files=False))
+
+
+def _masked(path: Path, inside: np.ndarray) -> np.ndarray:
+    data = read_image(path).data
+    if data.shape[:3] != inside.shape or data.ndim != 4:
+        raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
+    return data[inside].T
+
+
+def _events(path: Path) -> list[RecordedEvent]:
+    table = read_table(path, ("onset", "duration", "trial_type", "trial", "guess", "catch"))
+    try:
+        return [
+            RecordedEvent(float(onset), float(duration), kind, int(trial), guess, catch == "true")
+            for onset, duration, kind, trial, guess, catch in zip(*table.values(), strict=True)
+        ]
+    except ValueError as error:
+        raise DatasetError(f"{path}: {error}") from None
 
 
 def _interactions(path: Path) -> dict[str, np.ndarray]:

@@ -1,1 +1,1 @@
-"""How a person sees it: figures."""
+"""How a person sees it: figures, and reports as pages."""

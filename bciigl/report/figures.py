@@ -1,6 +1,8 @@
 """Figures of the simulated brain. Each function returns a matplotlib figure and shows nothing."""
 
 import os
+import warnings
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -12,12 +14,8 @@ from bciigl.brain import Brain
 from bciigl.brain.images import voxel_size
 from bciigl.brain.response import event_response, peak_time, response_length
 from bciigl.protocol.schedule import event_spacing
+from bciigl.report.style import DPI, EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR
 
-DPI = 150
-# Told apart by readers who see colours differently, and in grey.
-REGION_COLOR = RESPONSE_COLOR = "#e8590c"
-NOISE_COLOR = "#dee2e6"
-EVENT_COLOR = "#a5d8ff"
 UNDATED = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
@@ -142,6 +140,18 @@ def _fullest(inside: np.ndarray, axis: int) -> int:
 
 def save(figure: Figure, path: str | os.PathLike) -> None:
     """Write a figure as a .png, .svg or .pdf file; the same figure gives the same bytes."""
-    ending = os.path.splitext(path)[1]
-    with matplotlib.rc_context({"svg.hashsalt": "bciigl"}), written_file(path) as temporary:
-        figure.savefig(temporary, facecolor=figure.get_facecolor(), metadata=UNDATED[ending])
+    with written_file(path) as temporary:
+        render(figure, temporary, os.path.splitext(path)[1])
+
+
+def render(figure: Figure, target: Any, ending: str) -> None:
+    """Write a figure to a path or binary file, in the format that files of this ending have."""
+    with matplotlib.rc_context({"svg.hashsalt": "bciigl"}), warnings.catch_warnings():
+        # An option may be written in letters that matplotlib's font lacks: it draws boxes then.
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
+        figure.savefig(
+            target,
+            format=ending.lstrip("."),
+            facecolor=figure.get_facecolor(),
+            metadata=UNDATED[ending],
+        )

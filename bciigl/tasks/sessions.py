@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bciigl.base.progress import Report, silent
 from bciigl.learn import InputError
 from bciigl.protocol import Protocol
 from bciigl.protocol.science import known_match_rate
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.bids import RecordedTruth
-from bciigl.tasks.arrays import Recorded, check_recorded, learners_for
+from bciigl.tasks.arrays import Recorded, Result, check_recorded, learn_with, learners_for
 
 FIFTHS = 5
 
@@ -71,6 +72,21 @@ def session_learners(dataset: Dataset, recorded: Recorded) -> tuple[str, ...]:
             f"without its truth, none of {', '.join(dataset.protocol.learners)} learn from it"
         )
     return wanted
+
+
+def learn_session(dataset: Dataset, recorded: Recorded, *, report: Report = silent) -> list[Result]:
+    """Return what the protocol's learners make of a recorded session, with its own seed.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    recorded : Recorded
+        What `load_session` gives.
+    report : function, optional
+        Told what begins.
+    """
+    learners = session_learners(dataset, recorded)
+    return learn_with(recorded, learners, seed=dataset.protocol.seed, report=report)
 
 
 def matches_by_fifths(dataset: Dataset) -> list[float | None] | None:

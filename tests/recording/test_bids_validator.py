@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from recordings import small
+from recordings import small, some_policy
 
 from bciigl.loop.session import record
 from bciigl.protocol import find, load, shipped
@@ -74,3 +74,10 @@ def test_validator_does_look_at_what_we_write(tmp_path):
     (tmp_path / "dataset/derivatives/bciigl/sub-01/what.txt").write_text("is this?")
     with pytest.raises(AssertionError, match="what.txt"):
         check(tmp_path / "dataset")
+
+
+def test_dataset_with_a_policy_and_a_report_is_valid(tmp_path, bciigl):
+    record(small(agent={"policy": "fixed"}), tmp_path / "dataset", policy=some_policy())
+    assert bciigl("report", tmp_path / "dataset").exit_code == 0
+    assert (tmp_path / "dataset/derivatives/bciigl/report_figures/region.tsv").exists()
+    check(tmp_path / "dataset")

@@ -1,6 +1,7 @@
 """Datasets that are read back, and those that cannot be."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from bciigl.brain import Brain
 from bciigl.brain.images import write_image
 from bciigl.loop.session import record
 from bciigl.protocol import ProtocolError
+from bciigl.protocol.schedule import trial_start
 from bciigl.recording import DatasetError, is_dataset, open_dataset
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
 from bciigl.tasks.sessions import load_session, matches_by_fifths
@@ -304,3 +306,42 @@ def test_dataset_of_a_region_in_a_file_can_be_opened_without_that_file(tmp_path)
     shutil.rmtree(source)
     assert open_dataset(tmp_path / "dataset").protocol == protocol
     assert load_session(open_dataset(tmp_path / "dataset")).context.shape == (7, 64)
+
+
+@pytest.mark.parametrize("recording", ["shared", "separate"])
+def test_frames_and_events_of_a_run_are_as_recorded(tmp_path, recording):
+    protocol = small(recording=recording)
+    written = write_made_up(tmp_path / "dataset", protocol)
+    frames, trials, *_ = written["train", 1]
+    dataset = open_dataset(tmp_path / "dataset")
+    found = dataset.frames("train", 2)
+    if recording == "shared":
+        frames, found = {None: frames}, {None: found}
+    assert list(found) == list(frames)
+    for kind, series in frames.items():
+        np.testing.assert_array_equal(found[kind], series.astype(np.float32))
+    events = dataset.events("train", 2)
+    assert [each.onset for each in events] == sorted(each.onset for each in events)
+    for number, trial in enumerate(trials, start=1):
+        mine = [each for each in events if each.trial == number]
+        assert {each.kind for each in mine} == set(protocol.task.events)
+        assert {each.guess for each in mine} == {protocol.task.options[trial.action]}
+        assert {each.catch for each in mine} == {trial.catch}
+        onset = next(each.onset for each in mine if each.kind == "imagination")
+        assert onset == trial_start(protocol, number - 1)
+
+
+def test_frames_and_events_that_came_to_harm_are_refused(tmp_path):
+    write_made_up(tmp_path / "dataset", small())
+    dataset = open_dataset(tmp_path / "dataset")
+    stem = tmp_path / "dataset/sub-01/ses-train/func/sub-01_ses-train_task-small_run-01"
+    events = Path(f"{stem}_events.tsv")
+    events.write_text(events.read_text().replace("12\t2\timagination", "soon\t2\timagination"))
+    with pytest.raises(DatasetError, match="run-01_events.tsv: could not convert"):
+        dataset.events("train", 1)
+    write_image(f"{stem}_bold.nii.gz", np.ones((2, 2, 2, 3)), np.eye(4))
+    with pytest.raises(DatasetError, match="should be a series on the grid of"):
+        dataset.frames("train", 1)
+    Path(f"{stem}_bold.nii.gz").unlink()
+    with pytest.raises(BciiglError, match="run-01_bold.nii.gz: no such file"):
+        dataset.frames("train", 1)

@@ -1,0 +1,355 @@
+"""What was done, as a paper would tell it: every clause follows from the protocol."""
+
+from collections.abc import Iterator, Sequence
+
+from bciigl import __version__
+from bciigl.brain.subject import BUILT_IN
+from bciigl.protocol import Protocol
+from bciigl.protocol.model import Cube, Sphere
+from bciigl.protocol.schedule import decision_time, run_count, trial_seconds
+
+REFERENCES = {
+    "Xie et al., 2022": (
+        "T. Xie, A. Saran, D. J. Foster, L. Molu, I. Momennejad, N. Jiang, P. Mineiro, "
+        "J. Langford. Interaction-Grounded Learning with Action-Inclusive Feedback. NeurIPS 2022. "
+        "arXiv:2206.08364"
+    ),
+    "Xie et al., 2021": (
+        "T. Xie, J. Langford, P. Mineiro, I. Momennejad. Interaction-Grounded Learning. ICML 2021."
+    ),
+    "Ellis et al., 2020": (
+        "C. T. Ellis, C. Baldassano, A. C. Schapiro, M. B. Cai, J. D. Cohen. Facilitating "
+        "open-science with realistic fMRI simulation: validation and application. PeerJ 8:e8564, "
+        "2020."
+    ),
+    "Kumar et al., 2021": (
+        "M. Kumar et al. BrainIAK: The Brain Imaging Analysis Kit. Aperture Neuro, 2021."
+    ),
+    "Pedregosa et al., 2011": (
+        "F. Pedregosa et al. Scikit-learn: Machine Learning in Python. Journal of Machine Learning "
+        "Research 12, 2011."
+    ),
+}
+"""What can be cited, by how it is cited."""
+
+MOST_NAMED = 12
+"""Options up to which all of them are named."""
+
+_LEARNERS = {
+    "ai_igl": "by interaction-grounded learning with action-inclusive feedback (AI-IGL; Xie et "
+    "al., 2022), in bciigl's own procedure",
+    "ai_igl_paper": "by the plain procedure of the paper on AI-IGL (Xie et al., 2022)",
+    "igl_full_ci": "by interaction-grounded learning under full conditional independence (Xie et "
+    "al., 2021)",
+    "cb": "a contextual bandit that was told the rewards",
+    "ceiling": "a supervised classifier that was told the options meant",
+}
+_SOURCES = {
+    "arma": "autoregressive noise",
+    "drift": "drift",
+    "physiological": "physiological noise",
+    "task": "task-related noise",
+    "system": "system noise",
+}
+
+
+def methods_paragraph(
+    protocol: Protocol,
+    *,
+    voxels: int | None = None,
+    learners: Sequence[str] | None = None,
+    tested: bool = True,
+    own_agent: bool = False,
+) -> str:
+    """Return what was done in one session, in full sentences to be put into a paper.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    voxels : int, optional
+        How many voxels the region has, where that is known.
+    learners : sequence of str, optional
+        Those that did learn; by default all that the protocol names.
+    tested : bool
+        Whether they were tested.
+    own_agent : bool
+        Whether guesses were made by an agent that the protocol does not describe.
+    """
+    learners = protocol.learners if learners is None else learners
+    sentences = [
+        _task(protocol),
+        _timing(protocol),
+        *_lapses(protocol),
+        *_catch(protocol),
+        _own_agent(protocol) if own_agent else _agent(protocol),
+        _region(protocol, voxels),
+        _patterns(protocol),
+        _response(protocol),
+        *_noise(protocol),
+        _estimates(protocol),
+        *_learners(protocol, learners),
+        *([_test(protocol)] if tested else []),
+        f"The random seed was {protocol.seed}, and the SHA-256 of the protocol's content begins "
+        f"with {protocol.content_hash[:12]}.",
+    ]
+    return " ".join(sentences)
+
+
+def references(paragraph: str) -> list[str]:
+    """Return in full what a paragraph cites."""
+    return [source for citation, source in REFERENCES.items() if citation in paragraph]
+
+
+def _task(protocol: Protocol) -> str:
+    task, options = protocol.task, protocol.task.options
+    named = f" ({listed(options)})" if len(options) <= MOST_NAMED else ""
+    answer = {
+        ("perception", "judgment"): "saw the guess and then judged whether it matched",
+        ("perception",): "saw the guess",
+        ("judgment",): "judged whether the guess matched",
+    }[task.events[1:]]
+    return (
+        "We simulated a closed-loop fMRI brain-computer-interface experiment with bciigl "
+        f"{__version__}. In each of {counted(task.trials, 'trial')}, recorded in "
+        f"{_runs(protocol, task.trials)}, a simulated person imagined one of {len(options)} "
+        f"options{named}, an agent guessed which one, and the person {answer}."
+    )
+
+
+def _runs(protocol: Protocol, trials: int) -> str:
+    """Return in how many runs trials were recorded, and how long these were."""
+    runs, longest = run_count(protocol, trials), protocol.task.trials_per_run
+    if runs == 1:
+        return "1 run"
+    most = "" if trials % longest == 0 else "at most "
+    return f"{runs} runs of {most}{counted(longest, 'trial')}"
+
+
+def _timing(protocol: Protocol) -> str:
+    timing = protocol.timing
+    rest = f" Each run began with {timing.burn_in:g} s of rest." if timing.burn_in else ""
+    guess = f"the guess was made {decision_time(timing):g} s after the onset of imagination"
+    delay = f" and shown {timing.latency:g} s later" if timing.latency else ""
+    if protocol.recording == "separate":
+        events = (
+            f"Each kind of event was recorded in a series of its own, in which events lasted "
+            f"{timing.event:g} s with pauses of {timing.isi:g} s; {guess}{delay}."
+        )
+    else:
+        events = (
+            f"All events shared one series; they lasted {timing.event:g} s with pauses of "
+            f"{timing.isi:g} s, so that a trial took {trial_seconds(protocol):g} s, and "
+            f"{guess}{delay}."
+        )
+    return f"{events} A frame was recorded every {timing.tr:g} s (TR).{rest}"
+
+
+def _lapses(protocol: Protocol) -> Iterator[str]:
+    human = protocol.human
+    if human.imagination_lapse:
+        yield (
+            f"With a probability of {human.imagination_lapse:g}, another option was imagined than "
+            "the one that the guess was judged against."
+        )
+    if human.judgment_lapse and "judgment" in protocol.task.events:
+        yield (
+            f"With a probability of {human.judgment_lapse:g}, a match was judged a mismatch or "
+            "vice versa."
+        )
+
+
+def _catch(protocol: Protocol) -> Iterator[str]:
+    catch = protocol.task.catch
+    if catch.share:
+        yield (
+            f"Each of these trials was a catch trial with a probability of {catch.share:g}: the "
+            "option was cued, and the experimenter chose the guess, which matched the cue with a "
+            f"probability of {catch.match_rate:g}."
+        )
+
+
+def _the_agent(protocol: Protocol) -> str:
+    return "In all other trials the agent" if protocol.task.catch.share else "The agent"
+
+
+def _own_agent(protocol: Protocol) -> str:
+    return f"{_the_agent(protocol)} guessed by a policy of our own."
+
+
+def _agent(protocol: Protocol) -> str:
+    agent = protocol.agent
+    runs = run_count(protocol, protocol.task.trials)
+    otherwise = _the_agent(protocol)
+    if agent.policy == "fixed":
+        return f"{otherwise} guessed by a policy that had been learned before and did not change."
+    if agent.policy == "uniform" or runs <= agent.uniform_runs:
+        return f"{otherwise} guessed uniformly at random."
+    every = "each run" if agent.learn_every == 1 else f"every {agent.learn_every} runs"
+    first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
+    explored = (
+        f", except that it went on guessing uniformly with a probability of {agent.epsilon:g}"
+        if agent.policy == "epsilon-greedy"
+        else ""
+    )
+    return (
+        f"{otherwise} guessed uniformly at random in {first}. From then on it learned after "
+        f"{every}, from all trials before and the feedback estimated up to each trial's end, by "
+        "AI-IGL (Xie et al., 2022), and guessed as the last policy chose that the learner itself "
+        f"had found trustworthy{explored}; as long as there was none it guessed uniformly."
+    )
+
+
+def _region(protocol: Protocol, voxels: int | None) -> str:
+    brain = protocol.brain
+    size = "" if voxels is None else f" ({counted(voxels, 'voxel')})"
+    if isinstance(brain.region, Cube):
+        edge = brain.region.size
+        where = f"a cube of {edge} x {edge} x {edge} voxels around voxel {_place(brain.region)}"
+        size = ""
+    elif isinstance(brain.region, Sphere):
+        where = f"a sphere of {brain.region.radius:g} mm around voxel {_place(brain.region)}"
+    else:
+        where = "a region given by a mask"
+    subject = (
+        "of the head that comes with fmrisim (Ellis et al., 2020), a part of BrainIAK (Kumar et "
+        "al., 2021)"
+        if brain.subject == BUILT_IN
+        else "of a subject of our own, with the model of fmrisim (Ellis et al., 2020), a part of "
+        "BrainIAK (Kumar et al., 2021)"
+    )
+    return f"The signal was that of {where}{size} {subject}."
+
+
+def _place(region: Cube | Sphere) -> str:
+    return "({}, {}, {})".format(*region.center)
+
+
+def _patterns(protocol: Protocol) -> str:
+    brain, events = protocol.brain, protocol.task.events
+    drawn = (
+        f"drawn at random and smooth in space (FWHM {brain.smoothness:g} mm)"
+        if brain.smoothness
+        else "drawn for each voxel independently and uniformly between 0 and 1"
+    )
+    answers = {"perception": ["each option seen"], "judgment": ["match", "mismatch"]}
+    kinds = listed([each for kind in events[1:] for each in answers[kind]])
+    imagined = (
+        f"had an expected correlation of {brain.similarity:g} with that of seeing it"
+        if "perception" in events
+        else "was a weighted sum of two more that were drawn likewise"
+    )
+    return (
+        f"The patterns over the voxels evoked by {kinds} were {drawn}; that of imagining an "
+        f"option {imagined}."
+    )
+
+
+def _response(protocol: Protocol) -> str:
+    brain = protocol.brain
+    late = (
+        f", {brain.hrf_delay:g} s later than the analysis assumed"
+        if brain.hrf_delay and protocol.estimate == "glm"
+        else f", delayed by {brain.hrf_delay:g} s"
+        if brain.hrf_delay
+        else ""
+    )
+    if protocol.recording == "separate":
+        height = (
+            "in each series, the signal of each voxel was divided by its maximum in the run and "
+            f"then scaled to {brain.cnr:g} times the SD of the voxel's full-strength noise"
+        )
+    else:
+        height = (
+            f"the response to a lone event peaked at {brain.cnr:g} times the SD of the "
+            "full-strength noise where its pattern was 1"
+        )
+    return f"Events evoked fmrisim's double-gamma haemodynamic response{late}; {height}."
+
+
+def _noise(protocol: Protocol) -> Iterator[str]:
+    brain = protocol.brain
+    on = [words for name, words in _SOURCES.items() if getattr(brain.noise_sources, name)]
+    spikes = brain.motion.spikes_per_minute and brain.motion.size
+    if not brain.noise or not (on or spikes):
+        yield "No noise was added."
+        return
+    if on:
+        engine = (
+            "sampled at the region alone, with the variances and correlations of fmrisim's noise,"
+            if brain.engine == "exact"
+            else "generated by fmrisim for the whole brain"
+        )
+        yield (
+            f"Noise ({listed(on)}, as far as the subject has them) was {engine} and recorded with "
+            f"a weight of {brain.noise:g}, where 1 is the full strength of the subject's noise."
+        )
+    if spikes:
+        yield (
+            f"Motion shifted {brain.motion.spikes_per_minute:g} frames a minute on average by "
+            f"{brain.motion.size:g} SDs of the full-strength noise, up or down, with the same "
+            f"weight of {brain.noise:g}."
+        )
+
+
+def _estimates(protocol: Protocol) -> str:
+    if protocol.estimate == "frame":
+        how = (
+            "The response to an event was taken from one frame, that recorded "
+            f"{protocol.timing.frame_lag:g} s after its onset (or the last one there was)."
+        )
+    else:
+        how = (
+            "The response to an event was estimated by generalised least squares with AR(1) noise "
+            "and a ridge, together with the other events of its series and cosines for drift."
+        )
+    weights = [
+        (kind, getattr(protocol.feedback, kind))
+        for kind in protocol.task.events[1:]
+        if getattr(protocol.feedback, kind)
+    ]
+    summed = listed([f"{kind} (weight {weight:g})" for kind, weight in weights])
+    mixed = "the weighted sum of the responses to" if len(weights) > 1 else "the response to"
+    return (
+        f"{how} The context of a trial was the response to imagination, estimated from the frames "
+        f"complete at the time of the decision; its feedback was {mixed} {summed}, estimated from "
+        "the whole run."
+    )
+
+
+def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:
+    blind = [_LEARNERS[each] for each in learners if each not in ("cb", "ceiling")]
+    told = [_LEARNERS[each] for each in learners if each in ("cb", "ceiling")]
+    if blind:
+        known = ", and the match rate of catch trials" if protocol.task.catch.share else ""
+        yield (
+            f"From contexts, guesses with their propensities and feedback{known}, but no labels "
+            f"and no rewards, we learned policies {'; '.join(blind)}."
+        )
+    if told:
+        compared = "For comparison, we trained" if blind else "We trained"
+        yield f"{compared} {listed(told)}."
+    if learners:
+        yield "All learners are scikit-learn estimators (Pedregosa et al., 2011)."
+
+
+def _test(protocol: Protocol) -> str:
+    trials = protocol.evaluation.test_trials
+    return (
+        f"Policies were tested on {counted(trials, 'trial')} of a second session, recorded in "
+        f"{_runs(protocol, trials)} with the same patterns and new noise. Accuracy is the share of "
+        "test trials in which the policy chose the option meant, with contexts centred by the mean "
+        "of their run and 95 % intervals by Wilson's method; chance is "
+        f"{100 / len(protocol.task.options):.1f} %."
+    )
+
+
+def listed(words: Sequence[object]) -> str:
+    """Return words as a sentence has them, such as ``"a, b and c"``."""
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number of things, such as ``"1 trial"`` or ``"7 trials"``."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,203 @@
+"""A report as one HTML file that needs nothing else: no network, no script, no file beside it."""
+
+import base64
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from bciigl import __version__
+from bciigl.base.errors import BciiglError
+from bciigl.base.files import write_text
+from bciigl.report.drawing import Drawing
+
+GENERATOR = '<meta name="generator" content="bciigl '
+
+
+class KeyNumber(NamedTuple):
+    """One of the few numbers that a report is read for.
+
+    Attributes
+    ----------
+    value : str
+        Such as ``"95.4 %"``.
+    label : str
+        Of what.
+    note : str
+        What else to know about it, in a few words.
+    """
+
+    value: str
+    label: str
+    note: str = ""
+
+
+class Notice(NamedTuple):
+    """A verdict, or another thing to be seen before all else.
+
+    Attributes
+    ----------
+    mood : str
+        ``"good"``, ``"unsure"`` or ``"bad"``: its colour, and the sign before it.
+    title, text : str
+        It in a few words, and in more.
+    """
+
+    mood: str
+    title: str
+    text: str = ""
+
+
+class Table(NamedTuple):
+    """A table of text.
+
+    Attributes
+    ----------
+    head : sequence of str
+    rows : sequence of sequences of str
+        The first cell of each says what the row is about.
+    caption : str
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; all but its title may be missing, and comes in this order.
+
+    Attributes
+    ----------
+    title : str
+    paragraphs : sequence of str
+    numbers : sequence of KeyNumber
+    table : Table, optional
+    notices : sequence of Notice
+    drawings : sequence of Drawing
+    preformatted : str
+        Shown as it stands, such as a command or a file.
+    references : sequence of str
+        What is cited in it.
+    """
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    numbers: Sequence[KeyNumber] = ()
+    table: Table | None = None
+    notices: Sequence[Notice] = ()
+    drawings: Sequence[Drawing] = ()
+    preformatted: str = ""
+    references: Sequence[str] = ()
+
+    @property
+    def anchor(self) -> str:
+        """What links to the section call it."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+
+def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    title : str
+    sections : sequence of Section
+        The first one is shown as the head of the page.
+    lead : str
+        A line or two below the title.
+    """
+    environment = Environment(
+        autoescape=True,
+        loader=PackageLoader("bciigl.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["embedded"] = _embedded
+    template = environment.get_template("report.html")
+    return template.render(title=title, lead=lead, sections=sections, version=__version__) + "\n"
+
+
+def write_page(
+    path: str | os.PathLike, title: str, sections: Sequence[Section], *, lead: str = ""
+) -> None:
+    """Write a page, in the place of an earlier one if there is one.
+
+    Parameters
+    ----------
+    path : path-like
+        An HTML file in a folder that is there.
+    title, sections, lead
+        As in `page_text`.
+
+    Raises
+    ------
+    BciiglError
+        If there is something at `path` that is no report of bciigl.
+    """
+    refuse_others_file(path)
+    write_text(path, page_text(title, sections, lead=lead), overwrite=True)
+
+
+def write_report(
+    path: str | os.PathLike,
+    figures: str | os.PathLike,
+    title: str,
+    sections: Sequence[Section],
+    *,
+    lead: str = "",
+) -> dict[str, dict[str, Path]]:
+    """Write a page, and into a folder that is there its figures with their numbers.
+
+    Figures that an earlier report at this path had, and that this one has not, are deleted.
+
+    Returns
+    -------
+    dict
+        The files of each figure, by its name and then by their ending.
+    """
+    refuse_others_file(path)
+    drawings = [each for section in sections for each in section.drawings]
+    before = figure_names(path)
+    written = {each.name: each.save(figures) for each in drawings}
+    write_page(path, title, sections, lead=lead)
+    for name in set(before) - set(written):
+        for ending in ("svg", "tsv"):
+            (Path(figures) / f"{name}.{ending}").unlink(missing_ok=True)
+    return written
+
+
+def figure_names(path: str | os.PathLike) -> list[str]:
+    """Return the names of the figures in the report at a path; none if there is no report."""
+    if not Path(path).is_file():
+        return []
+    return re.findall(r'<figure id="figure-(\w+)">', Path(path).read_text("utf-8", "replace"))
+
+
+def refuse_others_file(path: str | os.PathLike) -> None:
+    """Raise an error unless a report can be written to a path without harm to anything else."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise BciiglError(f"{path}: a report is an HTML file; its name should end in .html")
+    if path.is_dir():
+        raise BciiglError(f"{path}: is a folder; name the HTML file to write")
+    if os.path.lexists(path) and not _is_report(path):
+        raise BciiglError(f"{path}: exists already and is no report of bciigl; it is left alone")
+
+
+def _is_report(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return GENERATOR.encode() in file.read(4096)
+
+
+def _embedded(image: bytes) -> str:
+    """Return an SVG image as the address that has it all in itself."""
+    return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")

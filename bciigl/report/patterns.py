@@ -1,0 +1,106 @@
+"""What each event evokes across the region: the truth that learners have to find."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bciigl.brain import Brain
+from bciigl.report.drawing import Drawing
+from bciigl.report.style import SMALL, in_figure, new_figure
+
+MOST_OPTIONS = 12
+MOST_LABELS = 8
+"""Rows up to which columns have labels, and correlations are also written into their squares."""
+ROW_HEIGHT = 0.17
+VERBS = {"imagination": "imagine", "perception": "see", "judgment": "judge"}
+
+
+def patterns_drawing(brain: Brain) -> Drawing:
+    """Return the pattern of each event, voxel by voxel, and how alike they are."""
+    rows = _rows(brain)
+    patterns = np.array([brain.patterns[row] for row in rows])
+    alike = correlations(patterns)
+    names = [f"{kind} {_content(content)}" for kind, content in rows]
+    columns: dict[str, list] = {
+        "event": [kind for kind, _ in rows],
+        "content": [_content(content) for _, content in rows],
+    }
+    columns |= {f"r_{name}": alike[:, place].tolist() for place, name in enumerate(names)}
+    columns |= {f"voxel_{place + 1}": each.tolist() for place, each in enumerate(patterns.T)}
+    options = len(brain.protocol.task.options)
+    some = f" Only the first {MOST_OPTIONS} of {options} options." if options > MOST_OPTIONS else ""
+    return Drawing(
+        "patterns",
+        _figure(rows, patterns, alike),
+        "Left: the pattern that each event evokes in the region's voxels. Right: how these "
+        "patterns correlate, columns in the order of the rows. No agent and no label-free learner "
+        f"is given them.{some}",
+        "Heat map of the pattern of each event over the voxels, and of their correlations.",
+        columns,
+    )
+
+
+def correlations(patterns: np.ndarray) -> np.ndarray:
+    """Return how the rows (events, voxels) correlate, (events, events); NaN if they cannot."""
+    events, voxels = patterns.shape
+    if voxels < 2:
+        return np.full((events, events), np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.corrcoef(patterns)
+
+
+def _rows(brain: Brain) -> list[tuple[str, object]]:
+    """Return the events that are drawn, in the order of a trial."""
+    options = brain.protocol.task.options[:MOST_OPTIONS]
+    return [
+        (kind, content)
+        for kind in brain.protocol.task.events
+        for content in ((True, False) if kind == "judgment" else options)
+    ]
+
+
+def _content(content: object) -> str:
+    if isinstance(content, bool):
+        return "match" if content else "mismatch"
+    return str(content)
+
+
+def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndarray) -> Figure:
+    figure = new_figure(1.3 + max(ROW_HEIGHT * len(rows), 2.1), width=6.3)
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.2], sharey=True)
+    # Voxels are counted from 1, as in the table; rows from above.
+    extent = (0.5, patterns.shape[1] + 0.5, len(rows) - 0.5, -0.5)
+    image = left.imshow(
+        patterns, aspect="auto", cmap="cividis", interpolation="nearest", extent=extent
+    )
+    left.xaxis.get_major_locator().set_params(integer=True)
+    left.set_xlabel("voxel", fontsize=SMALL)
+    labels = [f"{VERBS[kind]} {in_figure(_content(content))}" for kind, content in rows]
+    left.set_yticks(range(len(rows)), labels)
+    squares = right.imshow(alike, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+    right.set_xticks([])
+    if len(rows) <= MOST_LABELS:
+        how = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+        right.set_xticks(range(len(rows)), labels, **how)
+        _write_numbers(right, alike)
+    for axis in (left, right):
+        axis.tick_params(labelsize=SMALL, length=0)
+    for axis, shown, name in ((left, image, "pattern"), (right, squares, "correlation")):
+        bar = figure.colorbar(shown, ax=axis, location="top", shrink=0.8, aspect=30, pad=0.03)
+        bar.set_label(name, fontsize=SMALL)
+        bar.ax.tick_params(labelsize=SMALL)
+    return figure
+
+
+def _write_numbers(axis: Axes, alike: np.ndarray) -> None:
+    for (row, column), value in np.ndenumerate(alike):
+        if np.isfinite(value):
+            axis.text(
+                column,
+                row,
+                f"{round(value, 1) + 0.0:.1f}",  # never -0.0
+                ha="center",
+                va="center",
+                fontsize=SMALL,
+                color="white" if abs(value) > 0.6 else "black",
+            )

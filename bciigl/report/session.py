@@ -1,0 +1,423 @@
+"""The report of one recorded session."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.progress import Report, silent
+from bciigl.brain import Brain
+from bciigl.brain.subject import BUILT_IN
+from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Diagnosis
+from bciigl.protocol import dump
+from bciigl.protocol.model import Mask
+from bciigl.protocol.summary import summary
+from bciigl.recording import Dataset
+from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
+from bciigl.report.guesses import guesses_drawing, matches_by_run
+from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
+from bciigl.report.methods import counted, methods_paragraph, references
+from bciigl.report.page import KeyNumber, Notice, Section, Table
+from bciigl.report.patterns import patterns_drawing
+from bciigl.report.region import region_drawing
+from bciigl.report.results import TOLD, cells
+from bciigl.report.rewards import rewards_drawing
+from bciigl.report.time_course import time_course_drawing
+from bciigl.tasks.arrays import Recorded, Result, learners_for
+from bciigl.tasks.sessions import learn_session, load_session
+
+MOODS = {TRUST: "good", DOUBTFUL: "unsure", DO_NOT_USE: "bad"}
+VERDICTS = {
+    TRUST: "trust it",
+    DOUBTFUL: "doubtful",
+    DO_NOT_USE: "do not use it",
+}
+PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib")
+NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A recorded session with all that its report is made from.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    recorded : Recorded
+        Its interactions.
+    results : sequence of Result
+        Of the learners that could learn from it.
+    brain : Brain or None
+        Made again from the protocol, if its files are there.
+    brain_missing : str
+        Why it could not be made.
+    """
+
+    dataset: Dataset
+    recorded: Recorded
+    results: Sequence[Result]
+    brain: Brain | None
+    brain_missing: str = ""
+
+    @property
+    def blind(self) -> list[Result]:
+        """The results of learners that were told neither labels nor rewards."""
+        return [each for each in self.results if each.diagnosis is not None]
+
+    @property
+    def main(self) -> Result | None:
+        """The result that the report is about: of ai_igl, or of the first that has no labels."""
+        return next((each for each in self.blind if each.learner_id == "ai_igl"), None) or next(
+            iter(self.blind), None
+        )
+
+    @property
+    def chance(self) -> float:
+        """How many percent are right by chance."""
+        return 100 / self.recorded.n_actions
+
+    @cached_property
+    def has_truth(self) -> bool:
+        """Whether it is known what was meant."""
+        return self.recorded.label is not None
+
+    @property
+    def tested(self) -> bool:
+        """Whether accuracies are known."""
+        return self.recorded.test_label is not None
+
+
+def session_sections(
+    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
+) -> list[Section]:
+    """Return the report of a recorded session; the first section is its head.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What `bciigl simulate` recorded.
+    folder : path-like, optional
+        What paths in the protocol are relative to: the folder of its file.
+    report : function, optional
+        Told what begins.
+    """
+    session = load(dataset, folder=folder, report=report)
+    sections = [
+        _head(session),
+        _results(session),
+        *_decoding(session),
+        *_learning(session, report),
+    ]
+    report("drawing the recording")
+    parts = (_recording, _where, _methods, _again, _protocol)
+    return [*sections, *(part(session) for part in parts)]
+
+
+def load(
+    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
+) -> Session:
+    """Return a session with its results; parameters as in `session_sections`."""
+    recorded = load_session(dataset)
+    possible = set(learners_for(recorded)) & set(dataset.protocol.learners)
+    results = learn_session(dataset, recorded, report=report) if possible else []
+    try:
+        return Session(dataset, recorded, results, Brain(dataset.protocol, folder))
+    except BciiglError as error:
+        return Session(dataset, recorded, results, None, str(error))
+
+
+def lead(dataset: Dataset) -> str:
+    """Return what the report says below its title."""
+    protocol = dataset.protocol
+    about = f"{protocol.description.strip()} " if protocol.description.strip() else ""
+    return (
+        f"{about}A simulated session at noise {protocol.brain.noise:g} (1 is a real brain), "
+        f"seed {protocol.seed}."
+    )
+
+
+def _head(session: Session) -> Section:
+    about, main = summary(session.dataset.protocol), session.main
+    numbers = []
+    if main is not None and main.accuracy is not None:
+        numbers.append(
+            KeyNumber(
+                cells(main).accuracy,
+                f"test accuracy of {main.learner_id} ({TOLD[main.learner_id]})",
+                f"95 % interval {cells(main).interval}",
+            )
+        )
+    best = {each.learner_id: each for each in session.results}.get("ceiling")
+    if best is not None and best.accuracy is not None:
+        numbers.append(
+            KeyNumber(
+                cells(best).accuracy,
+                "test accuracy of ceiling (told the labels)",
+                f"95 % interval {cells(best).interval}",
+            )
+        )
+    trials = len(session.recorded.action)
+    numbers += [
+        KeyNumber(f"{session.chance:.1f} %", f"chance, {session.recorded.n_actions} options"),
+        KeyNumber(
+            str(trials),
+            "trials to learn from",
+            f"{about['scanner_hours']:.1f} h in a real scanner, as planned",
+        ),
+    ]
+    return Section("At a glance", numbers=numbers, notices=[*_verdict(main), *_missing(session)])
+
+
+def _verdict(result: Result | None) -> list[Notice]:
+    """Return a learner's verdict about itself."""
+    if result is None:
+        return []
+    found = result.diagnosis
+    text = " ".join(filter(None, (_sentence(found.reason), found.remedy)))
+    title = f"{result.learner_id} says of itself: {VERDICTS[found.verdict]}"
+    return [Notice(MOODS[found.verdict], title, text)]
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _missing(session: Session) -> list[Notice]:
+    """Return what a reader might look for in vain, and why."""
+    found = []
+    if not session.has_truth:
+        found.append(
+            f"{NO_TRUTH}: no accuracies, no patterns, and no learners that are told labels or "
+            "rewards."
+        )
+    if not session.dataset.has("test"):
+        found.append("The dataset has no test session (ses-test): no accuracies.")
+    for name in ("train", "test"):
+        missing = session.dataset.missing_runs(name)
+        if missing and session.dataset.has(name):
+            runs = counted(missing, "run")
+            found.append(f"{runs} that the protocol plans for ses-{name} cannot be found.")
+    if session.brain is None:
+        found.append(
+            f"The subject could not be loaded, so region and patterns are not drawn: "
+            f"{session.brain_missing}"
+        )
+    return [Notice("unsure", "Not all is here", " ".join(found))] if found else []
+
+
+def _results(session: Session) -> Section:
+    if not session.results:
+        learners = ", ".join(session.dataset.protocol.learners)
+        return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
+    rows = []
+    for each in session.results:
+        learner, *others = cells(each)
+        rows.append([learner, TOLD[learner], *others])
+    tested = (
+        f"{len(session.recorded.test_label)} test trials, each context centred by the mean of its "
+        f"run; chance is {session.chance:.1f} %."
+        if session.tested
+        else "Accuracies are not known."
+    )
+    head = ("learner", "is told", "accuracy", "95 % interval", "verdict", "decoded match rates")
+    return Section(
+        "Results",
+        [
+            "What the protocol's learners make of the session. The verdict is the learner's own, "
+            "found out without labels; it says whether the learner has found the reward, not how "
+            "accurate it is. Decoded match rates are in the order of the options."
+        ],
+        table=Table(head, rows, f"{counted(len(session.recorded.action), 'trial')}. {tested}"),
+        # That of the main one is in the head already.
+        notices=[
+            notice
+            for each in session.blind
+            if each is not session.main
+            for notice in _verdict(each)
+        ],
+    )
+
+
+def _decoding(session: Session) -> list[Section]:
+    if session.main is None:
+        return []
+    options = session.dataset.protocol.task.options
+    drawing = rewards_drawing(session.recorded, session.main, options)
+    return [
+        Section(
+            "Decoded rewards",
+            [
+                "A learner without rewards has to find them in the feedback. Where it succeeds, "
+                "there are two heaps for each option: guesses that it takes for mismatches at the "
+                "left, and those that it takes for matches at the right.",
+                f"The verdict of {session.main.learner_id}: {session.main.diagnosis}",
+            ],
+            table=_actions(session),
+            drawings=[drawing],
+        )
+    ]
+
+
+def _actions(session: Session) -> Table | None:
+    """Return how well the reward of each action is decoded, where the learner found that out."""
+    found = session.main.diagnosis
+    if not isinstance(found, Diagnosis):
+        return None
+    rows = [
+        [
+            str(session.dataset.protocol.task.options[each.action]),
+            str(each.trials),
+            f"{each.match_rate:.2f}",
+            "{:.2f} to {:.2f}".format(*each.interval),
+            f"{each.separation:.1f}",
+            f"{each.wrong_flip:.3f}",
+        ]
+        for each in found.actions
+    ]
+    head = (
+        "guess",
+        "trials",
+        "match rate",
+        "95 % interval",
+        "match from mismatch",
+        "probability that they are confused",
+    )
+    return Table(
+        head,
+        rows,
+        "What the learner found out about itself on runs it had not seen. Match rates are of the "
+        "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
+        "guesses. Match from mismatch: their distance, in units of their width.",
+    )
+
+
+def _learning(session: Session, report: Report) -> list[Section]:
+    drawings = []
+    if session.tested:
+        seed = session.dataset.protocol.seed
+        points = learning_curve(session.recorded, seed=seed, known=session.results, report=report)
+        if points:
+            drawings.append(learning_curve_drawing(points, session.chance))
+    if session.has_truth:
+        matches = matches_by_run(session.dataset)
+        if matches:
+            drawings.append(guesses_drawing(matches, session.chance))
+    if not drawings:
+        return [Section("Learning", [f"{NO_TRUTH}, so it is not known how well it went."])]
+    return [
+        Section(
+            "Learning",
+            [
+                "How accurate policies become as there are more runs to learn from, and how often "
+                "the agent was right while the session went on."
+            ],
+            drawings=drawings,
+        )
+    ]
+
+
+def _recording(session: Session) -> Section:
+    return Section(
+        "The recorded signal",
+        ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
+        drawings=[time_course_drawing(session.dataset)],
+    )
+
+
+def _where(session: Session) -> Section:
+    title = "Region and patterns"
+    if session.brain is None:
+        reason = f"The subject could not be loaded: {session.brain_missing}"
+        return Section(title, [reason, "--folder names the folder of the protocol's file."])
+    drawings = [region_drawing(session.brain)]
+    words = ["Where the signal was recorded, and what each event evokes there."]
+    if session.has_truth:
+        drawings.append(patterns_drawing(session.brain))
+    else:
+        words.append(f"{NO_TRUTH}, so the patterns, which belong to it, are not shown.")
+    return Section(title, words, drawings=drawings)
+
+
+def _methods(session: Session) -> Section:
+    learners = [each.learner_id for each in session.results]
+    protocol = session.dataset.protocol
+    text = methods_paragraph(
+        protocol,
+        voxels=session.recorded.context.shape[1],
+        learners=learners,
+        tested=session.tested,
+        own_agent=_by_own_agent(session),
+    )
+    return Section("Methods", [text], references=references(text))
+
+
+def _by_own_agent(session: Session) -> bool:
+    """Tell whether guesses were not uniform, though the protocol says so."""
+    trials = session.dataset.interactions("train")
+    guessed = ~trials["baseline"].astype(bool)
+    uniform = np.allclose(trials["propensity"][guessed], 1 / session.recorded.n_actions)
+    return session.dataset.protocol.agent.policy == "uniform" and not uniform
+
+
+def _again(session: Session) -> Section:
+    protocol = session.dataset.protocol
+    rows = [
+        ("seed", str(protocol.seed)),
+        ("protocol, SHA-256", protocol.content_hash),
+        ("recorded with", _recorded_with(session.dataset)),
+        ("reported with", ", ".join(f"{each} {version(each)}" for each in PACKAGES)),
+        ("Python", platform.python_version()),
+    ]
+    return Section(
+        "How to do it again",
+        [
+            "In the dataset's folder the command below makes the same session again, byte for "
+            "byte if the versions are the same.",
+            *_caveats(session),
+        ],
+        table=Table(("what", "value"), rows),
+        preformatted=_command(session),
+    )
+
+
+def _protocol(session: Session) -> Section:
+    return Section(
+        "Protocol",
+        [f"The whole experiment, every field; it is also in {PROTOCOL}."],
+        preformatted=dump(session.dataset.protocol),
+    )
+
+
+def _command(session: Session) -> str:
+    agent = f" --agent {POLICY}" if session.dataset.protocol.agent.policy == "fixed" else ""
+    return f"bciigl simulate {PROTOCOL}{agent} --out again"
+
+
+def _caveats(session: Session) -> list[str]:
+    brain, words = session.dataset.protocol.brain, []
+    paths = [brain.subject] if brain.subject != BUILT_IN else []
+    paths += [brain.region.file] if isinstance(brain.region, Mask) else []
+    if any(not os.path.isabs(each) for each in paths):
+        words.append(
+            f"The protocol names {' and '.join(paths)}, relative to where its own file was: copy "
+            f"{PROTOCOL} there first."
+        )
+    if _by_own_agent(session):
+        words.append("Guesses were made by an agent of its own, which is not in the dataset.")
+    return words
+
+
+def _recorded_with(dataset: Dataset) -> str:
+    """Return which program the dataset says has recorded it."""
+    try:
+        description = json.loads((dataset.folder / DESCRIPTION).read_text(encoding="utf-8"))
+        made = description["GeneratedBy"][0]
+        return f"{made['Name']} {made['Version']}"
+    except (OSError, ValueError, LookupError, TypeError):
+        return "not known"

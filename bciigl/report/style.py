@@ -1,0 +1,54 @@
+"""What all figures share: colours, sizes and how words are put into them."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+DPI = 150
+WIDTH = 5.6
+"""Inches: no wider than the text on a page; a phone shows it at 0.6 of that."""
+SMALL = 9.0
+"""Points: the smallest words in a figure, as printed."""
+
+# Told apart by readers who see colours differently, and in grey.
+REGION_COLOR = RESPONSE_COLOR = "#e8590c"
+NOISE_COLOR = "#dee2e6"
+EVENT_COLOR = "#a5d8ff"
+# Okabe and Ito's palette.
+BLUE, ORANGE, GREEN, SKY, PURPLE = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#cc79a7"
+GREY = "#6c757d"
+
+EVENT_STYLES = {
+    "imagination": {"facecolor": "#cfe8f7", "edgecolor": SKY, "hatch": "///"},
+    "perception": {"facecolor": "#ccece2", "edgecolor": GREEN, "hatch": "..."},
+    "judgment": {"facecolor": "#f7dcc8", "edgecolor": ORANGE, "hatch": "xxx"},
+}
+"""How the kinds of event are shaded: with a pattern too, for those who see no colours."""
+
+LEARNER_STYLES = {
+    "ai_igl": {"color": ORANGE, "marker": "o", "linestyle": "-"},
+    "ai_igl_paper": {"color": PURPLE, "marker": "v", "linestyle": "-."},
+    "igl_full_ci": {"color": GREEN, "marker": "D", "linestyle": (0, (1, 1))},
+    "cb": {"color": BLUE, "marker": "s", "linestyle": "--"},
+    "ceiling": {"color": "black", "marker": "^", "linestyle": ":"},
+}
+"""How the learners are drawn, wherever they are compared."""
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure of a size in inches."""
+    return Figure(figsize=(width, height), layout="constrained", dpi=DPI)
+
+
+def plain(axis: Axes) -> None:
+    """Give an axis small words, and take away the frame where nothing is read off."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=SMALL)
+    axis.xaxis.label.set_size(SMALL + 0.5)
+    axis.yaxis.label.set_size(SMALL + 0.5)
+
+
+def in_figure(word: object, longest: int = 14) -> str:
+    """Return a word as a figure can have it: not too long, and never taken for a formula."""
+    text = str(word)
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return text.replace("$", r"\$")

@@ -1,0 +1,75 @@
+"""What a browser makes of a report."""
+
+import os
+import shutil
+
+import pytest
+
+from bciigl.report.page import write_page
+from bciigl.report.session import lead
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FITS = "document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth"
+FONT = "parseFloat(getComputedStyle(document.body).fontSize)"
+DECODED = "Array.from(document.images, each => each.complete && each.naturalWidth > 0)"
+WIDEST = "Math.max(...Array.from(document.images, each => each.getBoundingClientRect().right))"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start a browser; where there is none the tests fail in CI, and are skipped elsewhere."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        missing = f"there is no browser: none of {', '.join(BROWSERS)} is on the PATH"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Its sandbox does not run as root, as CI does; nothing but our own page is opened.
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(dataset, sections, tmp_path_factory):
+    """Write the report of a session."""
+    path = tmp_path_factory.mktemp("browser") / "report.html"
+    write_page(path, "A report", list(sections.values()), lead=lead(dataset))
+    return path
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_report_is_shown_whole_and_alone(browser, report, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    complaints, requests = [], []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(report.as_uri())
+    assert page.locator("h1").inner_text() == "A report"
+    assert page.evaluate(DECODED) == [True] * 6
+    assert page.evaluate(FITS)
+    assert page.evaluate(FONT) >= 14
+    assert page.evaluate(WIDEST) <= width
+    assert [each for each in requests if not each.startswith("data:")] == [report.as_uri()]
+    assert complaints == []
+    page.close()
+
+
+def test_contents_lead_to_their_sections(browser, report):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(report.as_uri())
+    page.get_by_role("link", name="Methods").click()
+    assert page.url.endswith("#methods")
+    assert page.locator("h2#methods").is_visible()
+    assert page.evaluate("window.scrollY") > 800
+    page.close()
+
+
+def test_wide_tables_scroll_by_themselves(browser, report):
+    page = browser.new_page(viewport={"width": 320, "height": 800})
+    page.goto(report.as_uri())
+    hidden = "element => element.scrollWidth - element.clientWidth"
+    assert page.locator(".scroll").first.evaluate(hidden) > 0
+    page.close()

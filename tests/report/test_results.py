@@ -1,0 +1,30 @@
+"""Results as the rows of a table."""
+
+from bciigl.learn.diagnose import Verdict
+from bciigl.learn.ids import LEARNER_IDS
+from bciigl.report.results import TOLD, cells
+from bciigl.tasks.arrays import Result
+
+
+class Learner:
+    """What a learner might have found."""
+
+    diagnosis_ = Verdict("trust", "why", "")
+
+
+def test_numbers_are_rounded_in_one_place():
+    assert cells(Result("ai_igl", Learner(), 94.783, (92.36, 96.46))) == (
+        "ai_igl",
+        "94.8 %",
+        "92.4 to 96.5",
+        "trust",
+        "-",
+    )
+
+
+def test_what_is_not_known_is_a_dash():
+    assert cells(Result("cb", object(), None, None)) == ("cb", "-", "-", "-", "-")
+
+
+def test_it_is_said_of_every_learner_what_it_is_told():
+    assert set(TOLD) == set(LEARNER_IDS)
