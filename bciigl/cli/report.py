@@ -13,7 +13,8 @@ from bciigl.cli.output import echo_json, json_option
 from bciigl.cli.progress import steps
 
 if TYPE_CHECKING:
-    from bciigl.recording import Dataset
+    from bciigl.base.progress import Report
+    from bciigl.report.page import Section
 
 
 @click.command()
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     "--out",
     metavar="FILE",
     type=click.Path(),
-    help="Write this HTML file; by default report.html among the dataset's derivatives.",
+    help="Write this HTML file; by default report.html in DIR, or among a dataset's derivatives.",
 )
 @click.option(
     "--folder",
@@ -32,28 +33,31 @@ if TYPE_CHECKING:
 )
 @json_option
 def report(source: str, out: str | None, folder: str | None, as_json: bool) -> None:
-    """Write the report of a recorded session: one HTML file that needs nothing else.
+    """Write the report of a session or a study: one HTML file that needs nothing else.
 
-    DIR is a dataset that `bciigl simulate` recorded. Beside the report a folder is written with
-    its figures as SVG files, and the numbers that are drawn in them as TSV files.
+    DIR is a dataset that `bciigl simulate` recorded, or the folder of a study that `bciigl sweep`
+    or `bciigl reproduce` made. Beside the report a folder is written with its figures as SVG files,
+    and the numbers that are drawn in them as TSV files.
     """
     from bciigl.base.errors import BciiglError
     from bciigl.learn import InputError
     from bciigl.report.page import refuse_others_file, write_report
-    from bciigl.report.session import lead, session_sections
+    from bciigl.study.store import is_study
 
-    dataset = _dataset(source)
-    path = Path(out) if out is not None else dataset.folder / _default()
+    if not Path(source).is_dir():
+        what = "is not a folder" if Path(source).exists() else "no such folder"
+        raise BciiglError(f"{source}: {what}")
+    write = _study if is_study(source) else _session
+    path = Path(out) if out is not None else _default(source)
     refuse_others_file(path)
     figures = path.with_name(f"{path.stem}_figures")
     with _room_for(path, figures), steps() as told:
         try:
-            sections = session_sections(dataset, folder=folder, report=told)
+            title, sections, lead = write(source, folder, told)
         except InputError as error:
             raise BciiglError(f"{source}: {error}") from error
         told("writing the report")
-        title = f"{dataset.protocol.name}: report of a session"
-        written = write_report(path, figures, title, sections, lead=lead(dataset))
+        written = write_report(path, figures, title, sections, lead=lead)
     if as_json:
         document = {
             name: {ending: str(file) for ending, file in files.items()}
@@ -65,20 +69,37 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
         click.echo(f"wrote {len(written)} figures with their numbers to {figures}")
 
 
-def _dataset(source: str) -> Dataset:
-    from bciigl.base.errors import BciiglError
+def _session(source: str, folder: str | None, told: Report) -> tuple[str, list[Section], str]:
+    """Return title, sections and lead of a session's report."""
     from bciigl.recording import open_dataset
+    from bciigl.report.session import lead, session_sections
 
-    if not Path(source).is_dir():
-        what = "is not a folder" if Path(source).exists() else "no such folder"
-        raise BciiglError(f"{source}: {what}")
-    return open_dataset(source)
+    dataset = open_dataset(source)
+    sections = session_sections(dataset, folder=folder, report=told)
+    return f"{dataset.protocol.name}: report of a session", sections, lead(dataset)
 
 
-def _default() -> Path:
+def _study(source: str, folder: str | None, told: Report) -> tuple[str, list[Section], str]:
+    """Return title, sections and lead of a study's report."""
+    from bciigl.base.errors import BciiglError
+    from bciigl.report.study import lead, study_sections
+    from bciigl.study import open_study
+
+    if folder is not None:
+        raise BciiglError("--folder is for sessions: a study knows where its protocol was")
+    study, results = open_study(source)
+    if not results:
+        raise BciiglError(f"{source}: no session of this study is finished yet")
+    sections = study_sections(study, results, report=told)
+    return f"{study.protocol.name}: report of a study", sections, lead(study)
+
+
+def _default(source: str) -> Path:
     from bciigl.recording.layout import ESTIMATES
+    from bciigl.study.store import is_study
 
-    return ESTIMATES / "report.html"
+    folder = Path(source) if is_study(source) else Path(source, ESTIMATES)
+    return folder / "report.html"
 
 
 @contextmanager

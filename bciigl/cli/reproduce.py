@@ -54,7 +54,6 @@ def table2(
 
     A finished session is kept at once: if it is stopped, the same command goes on.
     """
-    from bciigl.study import rows
     from bciigl.study import table2 as paper
 
     if released is not None:
@@ -70,10 +69,7 @@ def table2(
     )
     out = out or ("table2_separate" if separate else "table2")
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    table = rows(study, outcome.results)
-    notes = [*shared.hours(table), *shared.controls(study.controls)]
-    notes += paper.departures(study.protocol)
-    shared.finish(study, out, outcome, as_json, notes)
+    shared.finish(study, out, outcome, as_json)
 
 
 def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool) -> None:
@@ -81,6 +77,7 @@ def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool
     from bciigl.cli.progress import bar
     from bciigl.study import released
     from bciigl.study.controls import MEAN_REMOVED, PERMUTED
+    from bciigl.study.notes import control_notes
 
     if unused:
         raise BciiglError(f"--released takes no {unused[0]}: there is nothing to simulate")
@@ -88,4 +85,4 @@ def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool
         raise BciiglError(f"--repeats should be 1 or more, got {repeats}")
     with bar("learning") as progress:
         table = released.released_rows(folder, repeats=repeats or 20, progress=progress)
-    shared.echo_table(table, [*released.NOTES, *shared.controls([PERMUTED, MEAN_REMOVED])], as_json)
+    shared.echo_table(table, [*released.NOTES, *control_notes([PERMUTED, MEAN_REMOVED])], as_json)

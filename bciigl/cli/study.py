@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -86,11 +86,13 @@ def run(
         raise
 
 
-def finish(study: Study, out: str, outcome: Outcome, as_json: bool, notes: list[str]) -> None:
+def finish(study: Study, out: str, outcome: Outcome, as_json: bool) -> None:
     """Print the table of a study as far as it has come; fail if cells have failed."""
     from bciigl.study import rows
+    from bciigl.study.notes import notes
 
-    echo_table(rows(study, outcome.results), notes, as_json)
+    table = rows(study, outcome.results)
+    echo_table(table, notes(study, table), as_json)
     if outcome.failed:
         count = len(outcome.failed)
         click.echo(
@@ -114,7 +116,7 @@ def echo_table(table: list[Row], notes: list[str], as_json: bool) -> None:
     if not table:
         click.echo("no results yet")
         return
-    from bciigl.report.tables import accuracy_tables, difference_tables
+    from bciigl.report.study_tables import accuracy_tables, difference_tables
 
     click.echo("\n\n".join(_in_words(table, accuracy_tables(table), difference_tables(table))))
     click.echo("")
@@ -137,26 +139,3 @@ def _in_words(table: list[Row], accuracies: dict, differences: dict) -> list[str
             )
             parts.append(f"{heading}\n{differences[name].as_text()}")
     return parts
-
-
-def hours(table: list[Row]) -> list[str]:
-    """Return what the sessions of a table would cost in a real scanner."""
-    from bciigl.report.tables import setting_name
-
-    each: dict[tuple, Any] = {}
-    for row in table:
-        if row.scanner_hours is not None:
-            each.setdefault((row.scanner_hours, row.test_scanner_hours), row)
-    return [
-        f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each of the "
-        f"sessions, {row.repeats * (learn + test):.0f} h for each mean"
-        + ("" if len(each) == 1 else f" ({setting_name(row)})")
-        for (learn, test), row in each.items()
-    ]
-
-
-def controls(names: Iterable[str]) -> list[str]:
-    """Return what controls should show."""
-    from bciigl.study.controls import CONTROLS
-
-    return [f"{name}: should be {CONTROLS[name].expected}" for name in names]

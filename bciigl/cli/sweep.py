@@ -62,7 +62,7 @@ def sweep(
     leaves its traceback in FOLDER/failed, and the exit code is then 1.
     """
     from bciigl.protocol import find, parse_change
-    from bciigl.study import Study, rows
+    from bciigl.study import Study
 
     fields: dict[str, Any] = {
         "study.noise": list(noise) or None,
@@ -77,7 +77,7 @@ def sweep(
     _warn(study)
     out = out or f"{wanted.name}_sweep"
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    shared.finish(study, out, outcome, as_json, shared.hours(rows(study, outcome.results)))
+    shared.finish(study, out, outcome, as_json)
 
 
 def _warn(study: Study) -> None:

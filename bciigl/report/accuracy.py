@@ -6,24 +6,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bciigl.report.tables import by_setting
+from bciigl.report.drawing import Drawing
+from bciigl.report.study_tables import by_setting
+from bciigl.report.style import GREY, LEARNER_STYLES, NOISE_COLOR, SKY, SMALL, new_figure, plain
 from bciigl.study.rows import Row
 
-# Told apart by colour (Okabe and Ito's, for all kinds of colour vision), marker and line.
-STYLES = {
-    "ai_igl": {"color": "#D55E00", "marker": "o", "ls": "-", "lw": 2.2},
-    "ai_igl_paper": {"color": "#E69F00", "marker": "s", "ls": "-"},
-    "igl_full_ci": {"color": "#0072B2", "marker": "^", "ls": "-"},
-    "cb": {"color": "#009E73", "marker": "D", "ls": "--"},
-    "ceiling": {"color": "#000000", "marker": "_", "ls": ":", "ms": 10},
-}
-CONTROLS = [
-    {"color": "#CC79A7", "marker": "x", "ls": "-."},
-    {"color": "#56B4E9", "marker": "+", "ls": "-.", "ms": 8},
-    {"color": "#7F7F7F", "marker": "v", "ls": "-."},
+CONTROL_STYLES = [
+    {"color": SKY, "marker": "x", "linestyle": "-."},
+    {"color": GREY, "marker": "+", "linestyle": "-.", "markersize": 8},
+    {"color": "#b8860b", "marker": "1", "linestyle": "-.", "markersize": 8},
 ]
-PANEL = (7.2, 4.2)
+PANEL_HEIGHT = 5.0
 MOST_ACROSS = 2
+
+
+def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
+    """Return accuracy against noise as `accuracy_figure` draws it, with its numbers."""
+    published = any(row.published for row in rows)
+    caption = (
+        "Accuracy against noise: means over sessions with 95 % intervals. Learners are drawn side "
+        "by side at each noise level."
+        + (" Stars are published figures with their standard errors." if published else "")
+        + " The grey band is where 95 % of means lie if test labels are permuted."
+    )
+    best = max(rows, key=lambda row: (row.noise, row.control is None, row.learner == "ai_igl"))
+    alt = (
+        f"Accuracy of {len({row.label for row in rows})} learners and controls at "
+        f"{len({row.noise for row in rows})} noise levels; {best.label} has "
+        f"{best.accuracy.mean:.1f} % at noise {best.noise:g}"
+    )
+    return Drawing("accuracy", accuracy_figure(rows), caption, alt, accuracy_columns(rows))
 
 
 def accuracy_figure(rows: Sequence[Row]) -> Figure:
@@ -40,15 +52,18 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
     panels = by_setting(rows)
     across = min(len(panels), MOST_ACROSS)
     down = -(-len(panels) // across)
-    figure = Figure(figsize=(PANEL[0], PANEL[1] * down), layout="constrained", dpi=150)
+    figure = new_figure(PANEL_HEIGHT * down)
     axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat
     for axis, (title, mine) in zip(axes, panels.items(), strict=False):
         _draw(axis, mine)
-        axis.set_title(title, fontsize=9)
+        axis.set_title(title, fontsize=SMALL)
+        axis.label_outer()
     for axis in list(axes)[len(panels) :]:
         axis.set_visible(False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL
+    )
     return figure
 
 
@@ -82,15 +97,15 @@ def _draw(axis: Axes, rows: list[Row]) -> None:
     labels = list(dict.fromkeys(row.label for row in rows))
     # Side by side, as many learners are at the same height.
     aside = dict(zip(labels, np.linspace(-0.25, 0.25, len(labels)), strict=True))
-    controls = iter(CONTROLS)
+    controls = iter(CONTROL_STYLES)
     chance = {row.noise: row.chance for row in reversed(rows)}
     band = np.array([chance[level].interval for level in noise])
     edges = np.r_[-0.5, np.arange(len(noise)), len(noise) - 0.5]
     low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
-    axis.fill_between(edges, low, high, color="#dee2e6", lw=0, label="chance, 95 %")
+    axis.fill_between(edges, low, high, color=NOISE_COLOR, lw=0, label="chance, 95 %")
     for label in labels:
         mine = sorted((row for row in rows if row.label == label), key=lambda row: row.noise)
-        style = STYLES[label] if label in STYLES else next(controls, CONTROLS[-1])
+        style = LEARNER_STYLES[label] if label in LEARNER_STYLES else next(controls)
         _line(axis, mine, [place[row.noise] + aside[label] for row in mine], style)
     _published(axis, rows, place, aside)
     axis.set_xticks(range(len(noise)), [f"{level:g}" for level in noise])
@@ -102,14 +117,14 @@ def _draw(axis: Axes, rows: list[Row]) -> None:
     )
     axis.grid(axis="y", color="#e9ecef", lw=0.6)
     axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    plain(axis)
 
 
 def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None:
     means = np.array([row.accuracy.mean for row in rows])
     intervals = [row.accuracy.interval or (row.accuracy.mean,) * 2 for row in rows]
     errors = np.abs(np.array(intervals).T - means)
-    look = {"lw": 1.2, "ms": 5, **style}
+    look = {"linewidth": 1.4, "markersize": 5, **style}
     axis.errorbar(places, means, errors, label=rows[0].label, capsize=2, elinewidth=1, **look)
 
 
@@ -123,5 +138,5 @@ def _published(axis: Axes, rows: list[Row], place: dict, aside: dict) -> None:
             [row.published.accuracy for row in mine],
             [row.published.standard_error for row in mine],
             ls="none", marker="*", ms=11, mfc="white", capsize=3,
-            color=STYLES[label]["color"], label=f"{label}, published ± SE",
+            color=LEARNER_STYLES[label]["color"], label=f"{label}, published ± SE",
         )  # fmt: skip

@@ -22,6 +22,10 @@ REFERENCES = {
         "open-science with realistic fMRI simulation: validation and application. PeerJ 8:e8564, "
         "2020."
     ),
+    "Hesterberg, 2015": (
+        "T. C. Hesterberg. What Teachers Should Know About the Bootstrap. The American "
+        "Statistician 69(4), 2015."
+    ),
     "Kumar et al., 2021": (
         "M. Kumar et al. BrainIAK: The Brain Imaging Analysis Kit. Aperture Neuro, 2021."
     ),

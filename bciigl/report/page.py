@@ -14,6 +14,7 @@ from bciigl import __version__
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import write_text
 from bciigl.report.drawing import Drawing
+from bciigl.report.table import Table
 
 GENERATOR = '<meta name="generator" content="bciigl '
 
@@ -52,22 +53,6 @@ class Notice(NamedTuple):
     text: str = ""
 
 
-class Table(NamedTuple):
-    """A table of text.
-
-    Attributes
-    ----------
-    head : sequence of str
-    rows : sequence of sequences of str
-        The first cell of each says what the row is about.
-    caption : str
-    """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    caption: str = ""
-
-
 @dataclass(frozen=True)
 class Section:
     """A part of a page; all but its title may be missing, and comes in this order.
@@ -77,7 +62,7 @@ class Section:
     title : str
     paragraphs : sequence of str
     numbers : sequence of KeyNumber
-    table : Table, optional
+    tables : sequence of Table
     notices : sequence of Notice
     drawings : sequence of Drawing
     preformatted : str
@@ -89,7 +74,7 @@ class Section:
     title: str
     paragraphs: Sequence[str] = ()
     numbers: Sequence[KeyNumber] = ()
-    table: Table | None = None
+    tables: Sequence[Table] = ()
     notices: Sequence[Notice] = ()
     drawings: Sequence[Drawing] = ()
     preformatted: str = ""

@@ -79,6 +79,11 @@ class Row:
         return self.learner if self.control is None else f"{self.learner}, {self.control}"
 
     @property
+    def setting(self) -> str:
+        """The values of varied fields in words."""
+        return ", ".join(f"{field} = {value}" for field, value in self.varied.items())
+
+    @property
     def repeats(self) -> int:
         """How many sessions it is a mean of."""
         return len(self.accuracies)

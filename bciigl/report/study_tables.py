@@ -1,56 +1,10 @@
-"""The table of a study, as text: the same words on a terminal, in Markdown and in a page."""
+"""The tables of a study: the same words on a terminal, in a notebook and in a page."""
 
 from collections.abc import Sequence
-from html import escape
-from typing import NamedTuple
 
+from bciigl.report.table import Table
 from bciigl.study.rows import Row
 from bciigl.study.statistics import Chance, Difference, Mean
-
-
-class Table(NamedTuple):
-    """A table of words.
-
-    Attributes
-    ----------
-    head : list of str
-        One for each column.
-    lines : list of lists of str
-        In each line the first is what the others are about; indented if it belongs to a line above.
-    """
-
-    head: list[str]
-    lines: list[list[str]]
-
-    def as_text(self) -> str:
-        """Return it with columns of even width."""
-        widths = [max(map(len, column)) for column in zip(self.head, *self.lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in (self.head, *self.lines)
-        )
-
-    def as_markdown(self) -> str:
-        """Return it as Markdown."""
-        rule = ["---", *("---:" for _ in self.head[1:])]
-        # Indentation would be lost.
-        lines = [[line[0].replace("  ", "&emsp;"), *line[1:]] for line in self.lines]
-        return "\n".join("| " + " | ".join(line) + " |" for line in (self.head, rule, *lines))
-
-    def as_html(self) -> str:
-        """Return it as an HTML table."""
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.head)
-        body = "".join(
-            f"<tr{' class=detail' if line[0].startswith(' ') else ''}>"
-            f'<th scope="row">{escape(line[0].strip())}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in line[1:])
-            + "</tr>"
-            for line in self.lines
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def accuracy_tables(rows: Sequence[Row]) -> dict[str, Table]:
@@ -82,13 +36,8 @@ def by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the rows of each combination of varied fields, by its name."""
     settings: dict[str, list[Row]] = {}
     for row in rows:
-        settings.setdefault(setting_name(row), []).append(row)
+        settings.setdefault(row.setting, []).append(row)
     return settings
-
-
-def setting_name(row: Row) -> str:
-    """Return the values of varied fields in words."""
-    return ", ".join(f"{field} = {value}" for field, value in row.varied.items())
 
 
 def _accuracy_table(rows: list[Row]) -> Table:
@@ -97,7 +46,7 @@ def _accuracy_table(rows: list[Row]) -> Table:
     for label in dict.fromkeys(row.label for row in rows):
         of_level = {row.noise: row for row in rows if row.label == label}
         mine = [of_level.get(level) for level in noise]
-        table.lines.append([label, *("-" if row is None else mean(row.accuracy) for row in mine)])
+        table.rows.append([label, *("-" if row is None else mean(row.accuracy) for row in mine)])
         details = [
             ("95 % interval", lambda row: interval(row.accuracy)),
             ("published", _published),
@@ -108,12 +57,12 @@ def _accuracy_table(rows: list[Row]) -> Table:
         for name, shown in details:
             cells = ["-" if row is None else shown(row) for row in mine]
             if set(cells) != {"-"}:
-                table.lines.append([f"  {name}", *cells])
+                table.rows.append([f"  {name}", *cells])
     first = {row.noise: row.chance for row in reversed(rows)}
-    table.lines.append(
+    table.rows.append(
         ["chance (labels permuted)", *(f"{first[level].mean:.1f}" for level in noise)]
     )
-    table.lines.append(["  95 % interval", *(interval(first[level]) for level in noise)])
+    table.rows.append(["  95 % interval", *(interval(first[level]) for level in noise)])
     return table
 
 

@@ -1,0 +1,224 @@
+"""The report of a study."""
+
+import platform
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bciigl.base.progress import Report, silent
+from bciigl.loop import record
+from bciigl.protocol import dump
+from bciigl.protocol.model import Protocol
+from bciigl.recording import open_dataset
+from bciigl.report.accuracy import accuracy_drawing
+from bciigl.report.methods import counted, listed, methods_paragraph, references
+from bciigl.report.page import KeyNumber, Notice, Section
+from bciigl.report.results import TOLD
+from bciigl.report.study_tables import accuracy_tables, difference_tables, interval, mean
+from bciigl.report.table import Table
+from bciigl.report.views import load, views
+from bciigl.study import Row, Study, rows
+from bciigl.study.controls import CONTROLS
+from bciigl.study.grid import Cell
+from bciigl.study.notes import scanner_notes
+from bciigl.study.store import Results
+from bciigl.study.table2 import NAME, departures
+
+
+def study_sections(study: Study, results: Results, *, report: Report = silent) -> list[Section]:
+    """Return the report of a study; the first section is its head.
+
+    One of its sessions is simulated again, to be drawn as an example.
+
+    Parameters
+    ----------
+    study : Study
+    results : dict
+        Of its finished cells.
+    report : function, optional
+        Told what begins.
+    """
+    table = rows(study, results)
+    cell = _example(study, results)
+    return [
+        _head(study, results, table),
+        _accuracy(table),
+        *_differences(table),
+        *_controls(study),
+        *_departures(study),
+        *_views(cell, report),
+        _methods(study, cell.protocol),
+        _again(study, results),
+        Section(
+            "Protocol",
+            ["The whole experiment, every field. Noise and seed are those of the grid."],
+            preformatted=dump(study.protocol),
+        ),
+    ]
+
+
+def lead(study: Study) -> str:
+    """Return what the report says below its title."""
+    about = study.protocol.description.strip()
+    return f"{about} A study of {counted(len(study.settings), 'setting')}, {_repeated(study)}."
+
+
+def _repeated(study: Study) -> str:
+    return f"each with {counted(study.protocol.study.repeats, 'simulated session')}"
+
+
+def _example(study: Study, results: Results) -> Cell:
+    """Return the first finished session at the highest noise."""
+    finished = [cell for cell in study.cells if cell.key in results and not _silenced(cell)]
+    return max(finished, key=lambda cell: (cell.setting.noise, -cell.repeat))
+
+
+def _silenced(cell: Cell) -> bool:
+    return all(entry.control is not None for entry in cell.entries)
+
+
+def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
+    hardest = max(row.noise for row in table)
+    shown = [row for row in table if row.noise == hardest and row.control is None]
+    shown = [row for row in shown if row.varied == shown[0].varied]
+    wanted = [shown[0], *(row for row in shown[1:] if row.learner == "ceiling")]
+    where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
+    numbers = [
+        KeyNumber(
+            f"{mean(row.accuracy)} %",
+            f"accuracy of {row.learner} ({TOLD[row.learner]}) {where}",
+            f"mean ± standard error, 95 % interval {interval(row.accuracy)}",
+        )
+        for row in wanted
+    ]
+    sessions = sum(cell.key in results for cell in study.cells)
+    numbers += [
+        KeyNumber(f"{shown[0].chance.mean:.1f} %", "chance, by permuted test labels"),
+        KeyNumber(str(sessions), "simulated sessions", "; ".join(scanner_notes(shown[:1]))),
+    ]
+    return Section("At a glance", numbers=numbers, notices=_unfinished(study, results))
+
+
+def _unfinished(study: Study, results: Results) -> list[Notice]:
+    missing = sum(cell.key not in results for cell in study.cells)
+    if not missing:
+        return []
+    text = (
+        f"{missing} of {len(study.cells)} sessions are not finished, or have failed: means are "
+        "over those that are. The command that began the study goes on with it."
+    )
+    return [Notice("unsure", "Not all is here", text)]
+
+
+def _accuracy(table: Sequence[Row]) -> Section:
+    tables = [each._replace(caption=name) for name, each in accuracy_tables(table).items()]
+    return Section(
+        "Accuracy against noise",
+        [
+            "Percent of the test trials in which the option meant is recognised: mean ± standard "
+            "error over sessions, and the 95 % interval of the mean by bootstrap over sessions. In "
+            "a failed session an option is recognised no better than by guessing. Chance is what "
+            "permuted test labels give. Columns are noise levels; 1 is the real brain's noise.",
+            *(f"{each[0].upper()}{each[1:]}." for each in scanner_notes(table)),
+        ],
+        tables=tables,
+        drawings=[accuracy_drawing(table)],
+    )
+
+
+def _differences(table: Sequence[Row]) -> list[Section]:
+    tables = [each._replace(caption=name) for name, each in difference_tables(table).items()]
+    words = (
+        "Differences between learners on the same sessions: mean, 95 % interval by bootstrap, and "
+        "the probability of a difference as large if the learners were exchangeable in each "
+        "session, by random signs."
+    )
+    return [Section("Learners compared", [words], tables=tables)] if tables else []
+
+
+def _controls(study: Study) -> list[Section]:
+    if not study.controls:
+        return []
+    words = [f"{name}: should be {CONTROLS[name].expected}." for name in study.controls]
+    return [Section("Controls", ["The same analysis with ai_igl, with less to find.", *words])]
+
+
+def _departures(study: Study) -> list[Section]:
+    if study.table != NAME:
+        return []
+    words = [f"{each[0].upper()}{each[1:]}" for each in departures(study.protocol)]
+    return [Section("Where this is not the paper's experiment", words)]
+
+
+def _views(cell: Cell, report: Report) -> list[Section]:
+    """Return an example of the study's sessions, drawn."""
+    report("simulating an example")
+    with tempfile.TemporaryDirectory() as place:
+        record(cell.protocol, Path(place) / "example", folder=cell.folder)
+        session = load(open_dataset(Path(place) / "example"), folder=cell.folder, report=report)
+        sections = views(session, report)
+    varied = ", ".join(f"{name} = {value}" for name, value in cell.setting.varied.items())
+    words = (
+        f"An example: the session of repeat {cell.repeat + 1} at noise {cell.setting.noise:g}"
+        f"{', ' if varied else ''}{varied} (seed {cell.protocol.seed})."
+    )
+    return [replace(each, paragraphs=[words, *each.paragraphs]) for each in sections]
+
+
+def _methods(study: Study, example: Protocol) -> Section:
+    session = methods_paragraph(example)
+    noise = listed([f"{each:g}" for each in study.protocol.study.noise])
+    varied = "".join(
+        f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
+    )
+    whole = (
+        f"This describes one session. Sessions were simulated at noise weights of {noise}, "
+        f"{_repeated(study)}, of another simulated person each time.{varied} All learners learned "
+        "from the same sessions. Accuracies are means over sessions with 95 % bootstrap intervals "
+        "(expanded percentiles; Hesterberg, 2015); learners were compared session by session by "
+        "random signs, and chance was estimated by permuting test labels."
+    )
+    return Section("Methods", [session, whole], references=references(f"{session} {whole}"))
+
+
+def _again(study: Study, results: Results) -> Section:
+    versions = sorted(
+        {
+            ", ".join(f"{name} {each}" for name, each in {"bciigl": r.bciigl, **r.versions}.items())
+            for r in results.values()
+        }
+    )
+    seeds = {cell.repeat: cell.protocol.seed for cell in study.cells}
+    table = [
+        ("seed", str(study.protocol.seed)),
+        ("seeds of the repeats", ", ".join(map(str, seeds.values()))),
+        ("protocol, SHA-256", study.protocol.content_hash),
+        ("simulated with", "; ".join(versions)),
+        ("Python", platform.python_version()),
+    ]
+    words = (
+        "The command below makes the same study again, with the same numbers if the versions are "
+        "the same. A single session of it: bciigl simulate with the noise level and the seed of "
+        "its repeat."
+    )
+    return Section(
+        "How to do it again",
+        [words, *([] if study.table else ["The protocol below is to be saved as study.yaml."])],
+        tables=[Table(("what", "value"), table)],
+        preformatted=_command(study),
+    )
+
+
+def _command(study: Study) -> str:
+    protocol = study.protocol
+    words = ["bciigl", "reproduce", study.table] if study.table else ["bciigl", "sweep"]
+    words += [] if study.table else ["study.yaml"]
+    if study.table:
+        words += [part for level in protocol.study.noise for part in ("--noise", f"{level:g}")]
+        words += ["--repeats", str(protocol.study.repeats), "--seed", str(protocol.seed)]
+        words += ["--separate"] if protocol.recording == "separate" else []
+    for name, values in study.vary.items():
+        words += ["--vary", f"{name}={','.join(map(str, values))}"]
+    return shlex.join(words)

@@ -1,0 +1,40 @@
+"""What must be known to read a study's table, in sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from bciigl.study.controls import CONTROLS
+from bciigl.study.grid import Study
+from bciigl.study.rows import Row
+from bciigl.study.table2 import NAME, departures
+
+
+def notes(study: Study, rows: Sequence[Row]) -> list[str]:
+    """Return what the sessions would cost, what controls should show, and departures from papers.
+
+    Parameters
+    ----------
+    study : Study
+    rows : sequence of Row
+        Its table.
+    """
+    found = [*scanner_notes(rows), *control_notes(study.controls)]
+    return found + (departures(study.protocol) if study.table == NAME else [])
+
+
+def scanner_notes(rows: Sequence[Row]) -> list[str]:
+    """Return what the sessions of a table would cost in a real scanner."""
+    costs: dict[tuple[float, float], Row] = {}
+    for row in rows:
+        if row.scanner_hours is not None:
+            costs.setdefault((row.scanner_hours, row.test_scanner_hours), row)
+    return [
+        f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each session, "
+        f"{row.repeats * (learn + test):.0f} h for each mean of {row.repeats}"
+        + (f" ({row.setting})" if len(costs) > 1 else "")
+        for (learn, test), row in costs.items()
+    ]
+
+
+def control_notes(names: Iterable[str]) -> list[str]:
+    """Return what controls should show."""
+    return [f"{name}: should be {CONTROLS[name].expected}" for name in names]
