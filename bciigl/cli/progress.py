@@ -63,7 +63,7 @@ def _tenths(step: str) -> Callable[[int, int], None]:
 
     def show(done: int, total: int) -> None:
         nonlocal tenths
-        if 10 * done // total > tenths:
+        if total and 10 * done // total > tenths:
             tenths = 10 * done // total
             click.echo(f"{step}: {done} of {total}", err=True)
 
