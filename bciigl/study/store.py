@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bciigl import __version__
 from bciigl.base.errors import printable
-from bciigl.base.files import make_folder, write_text
+from bciigl.base.files import write_text, written_folder
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
 from bciigl.study.grid import UNIMPORTANT, Cell, Study, StudyError
@@ -136,13 +136,27 @@ def prepare_folder(study: Study, folder: str | os.PathLike) -> None:
     grows. One of another experiment is refused.
     """
     folder = Path(folder)
-    if is_study(folder):
-        _refuse_another(folder, study, _read_study(folder))
-    else:
-        make_folder(folder)
+    if not is_study(folder) and _made(study, folder):
+        return
+    _refuse_another(folder, study, _read_study(folder))
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
     write_text(folder / STUDY, _study_text(study), overwrite=True)
+
+
+def _made(study: Study, folder: Path) -> bool:
+    """Make the folder, whole or not at all; tell whether no other process was faster."""
+    try:
+        with written_folder(folder) as new:
+            for name in (CELLS, FAILED):
+                (new / name).mkdir()
+            write_text(new / STUDY, _study_text(study))
+    except OSError:
+        # Jobs of an array begin at the same moment.
+        if not is_study(folder):
+            raise
+        return False
+    return True
 
 
 def keep_result(folder: str | os.PathLike, cell: Cell, result: CellResult) -> None:
