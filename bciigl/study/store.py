@@ -195,8 +195,8 @@ def _read_study(folder: Path) -> Study:
     path = folder / STUDY
     if not path.exists():
         raise StudyError(f"{folder}: is not a study: it has no {STUDY}")
-    data = _read_json(path)
     try:
+        data = _read_json(path)
         return Study(
             Protocol.model_validate(data["protocol"]),
             data["folder"],
@@ -206,6 +206,8 @@ def _read_study(folder: Path) -> Study:
         )
     except (KeyError, TypeError, AttributeError, ValidationError):
         raise StudyError(f"{path}: does not describe a study") from None
+    except StudyError as error:
+        raise StudyError(f"{path}: {error}") from None
 
 
 def _refuse_another(folder: Path, ours: Study, theirs: Study) -> None:
