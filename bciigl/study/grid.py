@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bciigl import __version__
-from bciigl.base.errors import BciiglError, printable
+from bciigl.base.errors import BciiglError, did_you_mean, printable
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
@@ -158,9 +158,12 @@ class Study:
             for known, reason in NOT_VARIED.items():
                 if name == known or name.startswith(f"{known}."):
                     raise StudyError(f"{name} cannot be varied: {reason}")
-        if self.protocol.agent.policy == "fixed":
+        for name in self.controls:
+            if name not in CONTROLS:
+                near = did_you_mean(name, CONTROLS)
+                raise StudyError(f"unknown control {name!r}{near}; known are {', '.join(CONTROLS)}")
+        if any(each.protocol.agent.policy == "fixed" for each in self.settings):
             raise StudyError("agent.policy is fixed: a study has no saved policy; use another one")
-        _ = self.settings  # so that errors come now
 
     @cached_property
     def settings(self) -> list[Setting]:
