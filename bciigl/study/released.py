@@ -40,6 +40,7 @@ NOTES = [
     "ceiling: learned from the labelled test rows of runs 0 to 39. cb: the released rewards are not"
     " in the order of the trials, so there is nothing to learn it from.",
 ]
+LEVEL = r"(\d+(?:\.\d*)?)"
 ORIGINAL = "data_{}_combined_noise_level_{}"
 ORIGINAL_NAMES = {
     "context": "imagination",
@@ -98,12 +99,12 @@ def _result(recorded: Recorded, entry: Entry, draw: int) -> Result:
 
 def _taught(recorded: Recorded) -> Recorded:
     """Return the labelled rows of the training runs as what the ceiling learns from."""
-    chosen, rows = recorded.select(None, TEST_RUNS), np.isin(recorded.run, list(TRAIN_RUNS))
+    taught = recorded.select(None, TRAIN_RUNS)
     return replace(
-        chosen,
-        context=recorded.test_context[rows],
-        label=recorded.test_label[rows],
-        run=recorded.run[rows],
+        recorded.select(None, TEST_RUNS),
+        context=taught.test_context,
+        label=taught.test_label,
+        run=taught.test_run,
     )
 
 
@@ -134,10 +135,10 @@ def _released(folder: Path) -> dict[float, Recorded]:
     """Return the released interactions by noise level."""
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
-    packed = {path: re.fullmatch(r"noise_([\d.]+)\.npz", path.name) for path in folder.iterdir()}
+    packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}
     found = {float(match[1]): load_arrays(path) for path, match in packed.items() if match}
     if not found:
-        pattern = r"data_feedback_combined_noise_level_([\d.]+)\.npy"
+        pattern = rf"data_feedback_combined_noise_level_{LEVEL}\.npy"
         levels = [re.fullmatch(pattern, path.name) for path in folder.iterdir()]
         found = {float(level[1]): _original(folder, level[1]) for level in levels if level}
     if not found:
@@ -145,6 +146,9 @@ def _released(folder: Path) -> dict[float, Recorded]:
             f"{folder}: has neither files such as noise_0.05.npz nor such as "
             "data_feedback_combined_noise_level_0.05.npy"
         )
+    for level, recorded in found.items():
+        if recorded.test_label is None:
+            raise StudyError(f"{folder}: at noise level {level:g}: array test_label is missing")
     return found
 
 
