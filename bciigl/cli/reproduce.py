@@ -57,8 +57,8 @@ def table2(
     from bciigl.study import table2 as paper
 
     if released is not None:
-        given = {"--separate": separate, "--out": out, "--noise": noise, "--seed": seed}
-        given |= {"--jobs": jobs, "--cluster": cluster, "--cell": share}
+        given = {"--separate": separate, "--out": out, "--noise": noise}
+        given |= {"--seed": seed is not None, "--jobs": jobs, "--cluster": cluster, "--cell": share}
         _released(released, repeats, [name for name, value in given.items() if value], as_json)
         return
     study = paper.table2(
