@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -141,7 +142,8 @@ def _in_processes(jobs: int, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Foun
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     workers = Parallel(jobs, return_as="generator_unordered", batch_size=1)
-    done = workers(delayed(_attempt_in_worker)(place, cell) for place, cell in enumerate(cells))
+    with _interrupts_ignored():  # so that workers begin deaf to them: importing takes a while
+        done = workers(delayed(_attempt_in_worker)(place, cell) for place, cell in enumerate(cells))
     try:
         for place, found in done:
             yield cells[place], found
@@ -150,6 +152,18 @@ def _in_processes(jobs: int, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Foun
             "a worker was killed, perhaps because memory ran out; what is finished is kept: run "
             "it again, with fewer jobs"
         ) from None
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # they reach the main thread alone
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _on_cluster(client: Client, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Found]]:
