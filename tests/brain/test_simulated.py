@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import digests
@@ -348,3 +350,41 @@ def test_task_noise_follows_the_planned_events(small):
     # 39 s hold 24.4 frames of 1.6 s; the 25th is sampled after the trial, at 39.2 s
     cut_off = small(brain={"noise_sources": off}, timing={"tr": 1.6}).scan(trials=1).play([])
     np.testing.assert_allclose(cut_off[-1], cut_off[0], atol=1e-9)
+
+
+def test_fingerprint_is_of_subject_and_region_and_of_nothing_else(small, tmp_path):
+    known = small().fingerprint
+    assert small().fingerprint == known
+    for sections in (
+        {"brain": {"noise": 0.1, "cnr": 2.0, "similarity": 0.5}},
+        {"seed": 5},
+        {"timing": {"isi": 9.0}},
+    ):
+        assert small(**sections).fingerprint == known
+    others = [
+        small(brain={"region": {"center": [8, 10, 8], "size": 2}}).fingerprint,
+        small(brain={"region": {"center": [8, 10, 9], "size": 3}}).fingerprint,
+    ]
+    subject = head()
+    noise = subject.noise.model_copy(update={"sfnr": subject.noise.sfnr + 1})
+    template = np.where(subject.mask, 0.99, 1.0) * subject.template
+    for changes in ({"noise": noise}, {"template": template}):
+        shutil.rmtree(tmp_path / "head")
+        replace(subject, **changes).save(tmp_path / "head")
+        brain = {
+            "subject": "head",
+            "region": {"center": [8, 10, 8], "size": 3},
+        }
+        others.append(Brain(protocol(brain=brain), tmp_path).fingerprint)
+    assert len({known, *others}) == 5
+
+
+def test_fingerprint_is_the_same_in_another_process():
+    code = (
+        "from bciigl.brain import Brain; from bciigl.protocol import load; "
+        "print(Brain(load('number_guessing')).fingerprint)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+    assert result.stdout.strip() == Brain(load("number_guessing")).fingerprint

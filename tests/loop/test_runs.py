@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from recordings import small
+from recordings import small, some_policy
 
+from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
-from bciigl.loop import Agent, Choice, Clock
+from bciigl.loop import Agent, Choice, Clock, FixedAgent, LearningAgent
 from bciigl.loop.human import Human
-from bciigl.loop.runs import conduct
+from bciigl.loop.runs import agent_of, conduct, hold, human_of, run_seed
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_time, trial_start
 from bciigl.recording.journal import JournalError
@@ -214,3 +215,64 @@ def test_clock_begins_where_new_trials_do_and_each_guess_is_noted_when_due(known
         if name == "guess":
             waited = clock.asked[place - 1][1]
             assert waited <= seconds < waited + 1.5
+
+
+@each_brain
+def test_run_that_is_held_is_a_person_s_and_an_agent_s_with_their_own_streams(brain):
+    frames, trials, truth = hold(brain, Agent(3), ("train", 1), TRIALS)
+    human = human_of(brain.protocol, ("train", 1), TRIALS)
+    agent, rng = Agent(3), run_seed(brain.protocol, ("train", 1)).rng("agent")
+    agent.begin_run(np.random.default_rng(int(rng.integers(2**63))))
+    again, same = conduct(brain, human, agent, ("train", 1), keep=lambda *_: None)
+    assert all(one.same_as(other) for one, other in zip(trials, same, strict=True))
+    for one, other in zip(_arrays(frames), _arrays(again), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(truth.meant, human.meant)
+    np.testing.assert_array_equal(truth.imagined, human.imagined)
+    np.testing.assert_array_equal(truth.match, [each.action for each in trials] == human.meant)
+
+
+def _arrays(frames):
+    return list(frames.values()) if isinstance(frames, dict) else [frames]
+
+
+def test_truth_of_a_held_run_has_what_was_judged_beside_what_matched():
+    lapses = {"judgment_lapse": 0.4, "imagination_lapse": 0.4}
+    brain = Brain(small(human=lapses))
+    _, trials, truth = hold(brain, Agent(3), ("train", 0), 40)
+    human = human_of(brain.protocol, ("train", 0), 40)
+    expected = [human.judge(number, trial.action) for number, trial in enumerate(trials)]
+    assert list(zip(truth.match, truth.judged, strict=True)) == expected
+    assert (np.array(truth.match) != truth.judged).any()
+    assert (np.array(truth.meant) != truth.imagined).any()
+
+
+def test_test_session_has_no_catch_trials():
+    brain = BRAINS["shared"]
+    held = {each: hold(brain, Agent(3), (each, 0), 20)[1] for each in ("train", "test")}
+    assert any(trial.catch for trial in held["train"])
+    assert not any(trial.catch for trial in held["test"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({}, Agent),
+        ({"policy": "epsilon-greedy"}, LearningAgent),
+        ({"policy": "explore-then-commit", "uniform_runs": 2}, LearningAgent),
+    ],
+)
+def test_agent_is_the_one_that_the_protocol_asks_for(settings, kind):
+    agent = agent_of(Brain(small(agent=settings, task={"options": [1, 2, 3, 4]})))
+    assert (type(agent), agent.n_actions) == (kind, 4)
+
+
+def test_agent_with_a_saved_policy_needs_one_of_as_many_voxels():
+    brain = Brain(small(agent={"policy": "fixed"}))
+    assert isinstance(agent_of(brain, some_policy()), FixedAgent)
+    with pytest.raises(BciiglError, match="needs a saved policy"):
+        agent_of(brain)
+    with pytest.raises(BciiglError):
+        agent_of(brain, some_policy(features=8))
+    with pytest.raises(BciiglError, match="takes no saved policy"):
+        agent_of(Brain(small()), some_policy())

@@ -1,6 +1,7 @@
 """Recorded arrays: read, checked, chosen by run, and learned from."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +285,32 @@ def test_learner_gets_all_that_was_recorded(npz, learner):
     chosen = expected.predict(recorded.test_context, run=recorded.test_run)
     accuracy = 100 * np.mean(chosen == recorded.test_label)
     assert learn_from(recorded, learner).accuracy == accuracy
+
+
+@pytest.mark.parametrize("learner", ["ai_igl", "igl_full_ci"])
+def test_confusion_counts_what_is_chosen_for_each_right_action(npz, learner):
+    recorded = load_arrays(npz(**DATA))
+    found = learn_from(recorded, learner)
+    chosen = found.learner.predict(recorded.test_context, run=recorded.test_run)
+    assert found.confusion.shape == (3, 3)
+    for right in range(3):
+        for other in range(3):
+            count = np.sum((recorded.test_label == right) & (chosen == other))
+            assert found.confusion[right, other] == count
+    assert 100 * np.trace(found.confusion) / 60 == pytest.approx(found.accuracy)
+
+
+def test_confusion_has_actions_that_nobody_meant_or_chose(npz):
+    recorded = replace(load_arrays(npz(**DATA)), known_actions=5)
+    confusion = learn_from(recorded, "ceiling").confusion
+    assert confusion.shape == (5, 5)
+    assert confusion[3:].sum() == confusion[:, 3:].sum() == 0
+    assert confusion.sum() == len(recorded.test_label)
+
+
+def test_there_is_no_confusion_without_test_labels(npz):
+    recorded = load_arrays(npz(**{**DATA, "test_label": None}))
+    assert learn_from(recorded, "ai_igl").confusion is None
 
 
 def released(noise: str):
