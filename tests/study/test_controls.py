@@ -1,0 +1,131 @@
+"""Controls: what they take away, and what they leave."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from studies import study
+
+from bciigl.study.cell import run_cell
+from bciigl.study.controls import (
+    CONTROLS,
+    MEAN_REMOVED,
+    PERMUTED,
+    SILENCED,
+    permute_rewards,
+    remove_region_mean,
+)
+from bciigl.study.statistics import accuracy
+from bciigl.tasks.arrays import Recorded
+
+TRIALS, TEST, FEATURES = 90, 20, 5
+
+
+def recorded(seed: int = 0, **changes) -> Recorded:
+    """Return interactions in which each row of feedback tells its reward and its trial."""
+    rng = np.random.default_rng(seed)
+    reward = (rng.random(TRIALS) < 0.4).astype(float)
+    feedback = rng.normal(3, 1, (TRIALS, FEATURES))
+    feedback[:, 0], feedback[:, 1] = reward, np.arange(TRIALS)
+    whole = Recorded(
+        rng.normal(2, 1, (TRIALS, FEATURES)),
+        rng.integers(3, size=TRIALS),
+        feedback,
+        run=np.repeat([1, 2, 3], 30),
+        reward=reward,
+        label=rng.integers(3, size=TRIALS),
+        propensity=rng.random(TRIALS),
+        test_context=rng.normal(-1, 1, (TEST, FEATURES)),
+        test_label=rng.integers(3, size=TEST),
+    )
+    return replace(whole, **changes)
+
+
+def groups(mine: Recorded) -> list[list[int]]:
+    """Return which rows of feedback, by their trials, each action has in each run."""
+    run = np.zeros(TRIALS) if mine.run is None else mine.run
+    return [
+        sorted(mine.feedback[(run == each) & (mine.action == action), 1])
+        for each in np.unique(run)
+        for action in range(3)
+    ]
+
+
+@pytest.mark.parametrize("changes", [{}, {"run": None}], ids=["runs", "no runs"])
+def test_permuted_feedback_stays_with_its_action_and_run_and_takes_its_reward_along(changes):
+    before = recorded(**changes)
+    after = permute_rewards(before, np.random.default_rng(1))
+    assert groups(after) == groups(before)
+    moved = after.feedback[:, 1].astype(int)
+    assert np.mean(moved == np.arange(TRIALS)) < 0.3
+    np.testing.assert_array_equal(after.feedback, before.feedback[moved])
+    np.testing.assert_array_equal(after.reward, after.feedback[:, 0])
+
+
+def test_permuting_leaves_everything_else_alone_and_its_input_too():
+    before, untouched = recorded(), recorded()
+    after = permute_rewards(before, np.random.default_rng(1))
+    for name in vars(before):
+        np.testing.assert_array_equal(getattr(before, name), getattr(untouched, name))
+        if name not in ("feedback", "reward"):
+            np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+
+
+def test_permuting_depends_on_the_random_numbers_alone():
+    one, same, other = (
+        permute_rewards(recorded(), np.random.default_rng(seed)).feedback for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_rewards_that_are_not_known_are_not_made_up():
+    after = permute_rewards(recorded(reward=None), np.random.default_rng(1))
+    assert after.reward is None
+    assert groups(after) == groups(recorded())
+
+
+def test_without_the_region_s_mean_no_array_has_one_and_patterns_stay():
+    before = recorded()
+    after = remove_region_mean(before, np.random.default_rng(0))
+    for name in ("context", "feedback", "test_context"):
+        np.testing.assert_allclose(getattr(after, name).mean(axis=1), 0, atol=1e-12)
+        differences = [np.diff(getattr(each, name), axis=1) for each in (before, after)]
+        np.testing.assert_allclose(*differences, atol=1e-12)
+    for name in set(vars(before)) - {"context", "feedback", "test_context"}:
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+
+
+def test_there_may_be_no_test_contexts():
+    bare = recorded(test_context=None, test_label=None)
+    assert remove_region_mean(bare, np.random.default_rng(0)).test_context is None
+
+
+def test_a_silenced_judgment_changes_the_experiment_and_not_the_interactions():
+    before = recorded()
+    assert CONTROLS[SILENCED].apply(before, np.random.default_rng(0)) is before
+    assert set(CONTROLS) == {SILENCED, PERMUTED, MEAN_REMOVED}
+    assert not CONTROLS[PERMUTED].changes and not CONTROLS[MEAN_REMOVED].changes
+
+
+@pytest.mark.slow
+def test_controls_show_what_they_should():
+    """The same people: near 100 % as it is and without the mean, near chance otherwise."""
+    mine = study(
+        task={"trials": 300, "trials_per_run": 50},
+        evaluation={"test_trials": 150},
+        learners=["ai_igl"],
+        study={"noise": [0.02], "repeats": 6},
+        controls=tuple(CONTROLS),
+        brain={"region": {"size": 3}},
+    )
+    found: dict[str | None, list[float]] = {}
+    for cell in mine.cells:
+        for each in run_cell(cell)["results"]:
+            found.setdefault(each["control"], []).append(accuracy(np.array(each["confusion"])))
+    assert min(found[None]) > 97 and min(found[MEAN_REMOVED]) > 97
+    # A policy that has nothing to do with the truth is right anywhere from 0 to 100 %; the means of
+    # six have a standard error of about 10.
+    for control in (SILENCED, PERMUTED):
+        assert np.mean(found[control]) < 65
+        assert max(found[control]) < 95
