@@ -112,20 +112,18 @@ def test_a_silenced_judgment_changes_the_experiment_and_not_the_interactions():
 def test_controls_show_what_they_should():
     """The same people: near 100 % as it is and without the mean, near chance otherwise."""
     mine = study(
-        task={"trials": 300, "trials_per_run": 50},
-        evaluation={"test_trials": 150},
+        task={"trials": 200, "trials_per_run": 50},
+        evaluation={"test_trials": 90},
         learners=["ai_igl"],
-        study={"noise": [0.02], "repeats": 6},
+        study={"noise": [0.02], "repeats": 10},
         controls=tuple(CONTROLS),
-        brain={"region": {"size": 3}},
     )
     found: dict[str | None, list[float]] = {}
     for cell in mine.cells:
         for each in run_cell(cell)["results"]:
             found.setdefault(each["control"], []).append(accuracy(np.array(each["confusion"])))
-    assert min(found[None]) > 97 and min(found[MEAN_REMOVED]) > 97
-    # A policy that has nothing to do with the truth is right anywhere from 0 to 100 %; the means of
-    # six have a standard error of about 10.
+    assert min(found[None]) > 95 and min(found[MEAN_REMOVED]) > 95
+    # Contexts may still be told apart, but not what each of them means: one session is then right
+    # in 0, 33 or 100 %, and the mean of ten has a standard error of about 11 around 33.
     for control in (SILENCED, PERMUTED):
         assert np.mean(found[control]) < 65
-        assert max(found[control]) < 95
