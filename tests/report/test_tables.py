@@ -1,0 +1,146 @@
+"""Tables: the numbers of the rows, in text, Markdown and HTML alike."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from studies import all_made_up, study
+
+from bciigl.report.tables import Table, accuracy_tables, difference_tables
+from bciigl.study import Study, rows
+from bciigl.study.controls import CONTROLS, SILENCED
+
+MINE = Study(
+    study(learners=["ai_igl", "igl_full_ci"], study={"noise": [0.05, 0.3], "repeats": 3}).protocol,
+    controls=tuple(CONTROLS),
+    table="table2",
+)
+ROWS = rows(MINE, all_made_up(MINE))
+
+
+class Cells(HTMLParser):
+    """Collects the cells of a table, row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+
+    def handle_starttag(self, tag, attrs):
+        """Begin a row or a cell."""
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        """Add to the cell."""
+        self.rows[-1][-1] += data
+
+
+def of_text(table: Table) -> list[list[str]]:
+    return [re.split(r"\s{2,}", line.strip()) for line in table.as_text().splitlines()]
+
+
+def of_markdown(table: Table) -> list[list[str]]:
+    head, rule, *lines = table.as_markdown().splitlines()
+    assert rule == "| --- | ---: | ---: |"
+    return [
+        [cell.strip() for cell in line.replace("&emsp;", "").strip("|").split(" | ")]
+        for line in (head, *lines)
+    ]
+
+
+def of_html(table: Table) -> list[list[str]]:
+    cells = Cells()
+    cells.feed(table.as_html())
+    return cells.rows
+
+
+def expected(noise: float) -> dict[str, dict[str, str]]:
+    """Return what should stand in a column, by label and detail."""
+    column = {}
+    for row in (each for each in ROWS if each.noise == noise):
+        low, high = row.accuracy.interval
+        shown = {
+            "": f"{row.accuracy.mean:.1f} ± {row.accuracy.standard_error:.1f}",
+            "95 % interval": f"{low:.1f} to {high:.1f}",
+            "failed sessions": f"{row.failed:.0f} %",
+        }
+        if row.published:
+            shown["published"] = "{:.1f} ± {:.1f}".format(*row.published)
+            shown["difference"] = f"{row.accuracy.mean - row.published.accuracy:+.1f}"
+        if row.objective is not None:
+            shown["objective, truth's"] = f"{row.objective:.2f}, {row.truth_objective:.2f}"
+        column[row.label] = shown
+    return column
+
+
+@pytest.mark.parametrize("read", [of_text, of_markdown, of_html])
+@pytest.mark.parametrize(("place", "noise"), [(1, 0.05), (2, 0.3)])
+def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
+    (table,) = accuracy_tables(ROWS).values()
+    head, *lines = read(table)
+    assert head == ["noise", "0.05", "0.3"]
+    labels = list(dict.fromkeys(row.label for row in ROWS))
+    column, label = {}, ""
+    for line in lines:
+        if line[0] in (*labels, "chance (labels permuted)"):
+            label = line[0]
+            column[label] = {"": line[place]}
+        elif line[place] != "-":
+            column[label][line[0]] = line[place]
+    first = next(row for row in ROWS if row.noise == noise)
+    chance = {
+        "": f"{first.chance.mean:.1f}",
+        "95 % interval": "{:.1f} to {:.1f}".format(*first.chance.interval),
+    }
+    assert column.pop("chance (labels permuted)") == chance
+    assert column == expected(noise)
+
+
+@pytest.mark.parametrize("read", [of_text, of_markdown, of_html])
+def test_differences_are_those_of_the_first_learner(read):
+    (table,) = difference_tables(ROWS).values()
+    head, *lines = read(table)
+    assert head == ["ai_igl less", "0.05", "0.3"]
+    for place, noise in enumerate((0.05, 0.3), 1):
+        (row,) = (each for each in ROWS if (each.noise, each.label) == (noise, "ai_igl"))
+        paired = row.paired["igl_full_ci"]
+        assert [line[place] for line in lines] == [
+            f"{paired.mean:+.1f}",
+            "{:.1f} to {:.1f}".format(*paired.interval),
+            f"{paired.p:.2g}",
+        ]
+    assert [line[0] for line in lines] == ["igl_full_ci", "95 % interval", "p"]
+
+
+def test_one_repeat_has_dashes_for_what_is_not_known():
+    mine = study(learners=["ai_igl", "ceiling"], study={"repeats": 1})
+    table = rows(mine, all_made_up(mine))
+    text = accuracy_tables(table)[""].as_text()
+    assert f"{table[0].accuracy.mean:.1f}" in text
+    assert "±" not in text and "nan" not in text.lower() and "None" not in text
+    assert of_text(difference_tables(table)[""])[2:] == [["95 % interval", "-"], ["p", "-"]]
+
+
+def test_varied_fields_have_tables_of_their_own():
+    mine = study(vary={"timing.isi": [7.0, 8.0]}, study={"repeats": 1})
+    table = rows(mine, all_made_up(mine))
+    found = accuracy_tables(table)
+    assert list(found) == ["timing.isi = 7.0", "timing.isi = 8.0"]
+    for row, each in zip(table, found.values(), strict=True):
+        assert f"{row.accuracy.mean:.1f}" in each.as_text().splitlines()[1]
+    assert difference_tables(table) == {}
+
+
+def test_learner_without_results_at_a_level_has_a_dash_there():
+    missing = [row for row in ROWS if (row.noise, row.control) != (0.3, SILENCED)]
+    lines = of_text(accuracy_tables(missing)[""])
+    (line,) = (each for each in lines if each[0] == f"ai_igl, {SILENCED}")
+    assert line[2] == "-" and line[1] != "-"
+
+
+def test_what_could_be_markup_is_text_in_a_page():
+    html = Table(["a<b>"], [["  <script>"]]).as_html()
+    assert "<b>" not in html and "<script>" not in html
+    assert of_html(Table(["a<b>", "&"], [["  x", "1 < 2"]])) == [["a<b>", "&"], ["x", "1 < 2"]]
