@@ -73,7 +73,7 @@ def sweep(
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
     wanted = protocol_of(protocol, changes)
-    study = Study(wanted, str(find(protocol).parent.absolute()), _values(vary))
+    study = Study(wanted, str(find(protocol).parent.resolve()), _values(vary))
     _warn(study)
     out = out or f"{wanted.name}_sweep"
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
