@@ -1,0 +1,64 @@
+"""What commands print of a study."""
+
+import json
+
+import pytest
+from studies import all_made_up, study
+
+from bciigl.cli.study import controls, echo_table, hours
+from bciigl.study import rows
+from bciigl.study.controls import CONTROLS
+
+
+def table(**arguments):
+    mine = study(**arguments)
+    return rows(mine, all_made_up(mine))
+
+
+def test_hours_are_those_of_one_session_and_of_a_mean():
+    (line,) = hours(table(task={"trials": 666, "trials_per_run": 46}, study={"repeats": 20}))
+    # 27 s a trial and 12 s before each of the runs.
+    learn, test = (666 * 27 + 15 * 12) / 3600, (12 * 27 + 12) / 3600
+    assert f"{learn:.1f} h to learn and {test:.1f} h to test" in line
+    assert f"{20 * (learn + test):.0f} h for each mean" in line
+
+
+def test_hours_are_told_for_each_length_of_a_session():
+    lines = hours(table(vary={"timing.isi": [7.0, 14.0], "brain.cnr": [0.5, 1.0]}))
+    assert len(lines) == 2
+    assert "timing.isi = 7.0" in lines[0] and "timing.isi = 14.0" in lines[1]
+
+
+def test_controls_say_what_is_expected():
+    lines = controls(CONTROLS)
+    assert [line.partition(": expected is ")[0] for line in lines] == list(CONTROLS)
+
+
+def test_json_is_the_rows_and_nothing_else(capsys):
+    mine = table(learners=["cb", "ceiling"])
+    echo_table(mine, ["a note"], as_json=True)
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads(json.dumps([row.as_dict() for row in mine]))
+
+
+def test_no_results_are_said_to_be_none(capsys):
+    echo_table([], ["a note"], as_json=False)
+    assert capsys.readouterr().out == "no results yet\n"
+    echo_table([], [], as_json=True)
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize(("repeats", "words"), [(1, "over 1 session\n"), (3, "over 3 sessions\n")])
+def test_words_say_how_many_sessions_a_mean_is_of(capsys, repeats, words):
+    echo_table(table(study={"repeats": repeats}), ["a note"], as_json=False)
+    printed = capsys.readouterr().out
+    assert words in printed
+    assert printed.endswith("- a note\n")
+
+
+def test_different_numbers_of_sessions_are_told(capsys):
+    mine = study(study={"noise": [0.05, 0.1], "repeats": 3})
+    results = all_made_up(mine)
+    del results[mine.cells[-1].key]
+    echo_table(rows(mine, results), [], as_json=False)
+    assert "over 2 to 3 sessions" in capsys.readouterr().out

@@ -1,0 +1,189 @@
+"""The authors' arrays: made up here, and the real ones where they are."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bciigl.base.errors import BciiglError
+from bciigl.study.controls import MEAN_REMOVED, PERMUTED
+from bciigl.study.published import published
+from bciigl.study.released import released_rows
+from bciigl.tasks.arrays import learn_from, load_arrays
+
+RUNS, EACH, FEATURES = 50, 6, 5
+TRIALS = RUNS * EACH
+ORIGINAL = {
+    "context": "imagination",
+    "action": "action",
+    "feedback": "feedback",
+    "test_context": "imagination_test",
+    "test_label": "context_test",
+}
+
+
+def arrays(each: int = EACH) -> dict[str, np.ndarray]:
+    """Return interactions of a person who imagines, and answers with match or mismatch."""
+    rng, noise, trials = np.random.default_rng(0), 0.1, RUNS * each
+    patterns, answers = rng.normal(size=(3, FEATURES)), rng.normal(size=(2, FEATURES))
+    meant, action, label = rng.integers(3, size=(3, trials))
+    match = (meant == action).astype(int)
+
+    def noisy(signal: np.ndarray) -> np.ndarray:
+        return signal + noise * rng.normal(size=signal.shape)
+
+    return {
+        "context": noisy(patterns[meant]),
+        "action": action,
+        "feedback": noisy(0.5 * patterns[action] + answers[match]),
+        "run": np.arange(trials) // each,
+        "test_context": noisy(patterns[label]),
+        "test_label": label,
+    }
+
+
+def packed(folder: Path, name: str = "noise_0.05.npz", **changes) -> Path:
+    """Write arrays as one file; None leaves an array out."""
+    folder.mkdir(exist_ok=True)
+    whole = {**arrays(), **changes}
+    np.savez(folder / name, **{key: each for key, each in whole.items() if each is not None})
+    return folder
+
+
+def original(folder: Path, level: str = "0.05", mine: dict | None = None) -> Path:
+    """Write arrays under their original names."""
+    folder.mkdir(exist_ok=True)
+    for ours, theirs in ORIGINAL.items():
+        path = folder / f"data_{theirs}_combined_noise_level_{level}.npy"
+        np.save(path, (mine or arrays())[ours])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Return the rows of one level."""
+    return released_rows(packed(tmp_path_factory.mktemp("packed")), repeats=3)
+
+
+def test_learners_and_controls_have_a_row_each(table):
+    labels = ["ai_igl", "ai_igl_paper", "igl_full_ci", "ceiling"]
+    assert [row.label for row in table] == [
+        *labels,
+        f"ai_igl, {PERMUTED}",
+        f"ai_igl, {MEAN_REMOVED}",
+    ]
+    assert [row.repeats for row in table] == [1, 1, 1, 1, 3, 1]
+    for row in table:
+        expected = None if row.control else published("table2", row.learner, 0.05)
+        assert row.published == expected
+
+
+def test_clear_recordings_are_learned(table):
+    accuracy = {row.label: row.accuracy.mean for row in table}
+    assert min(accuracy["ai_igl"], accuracy["ceiling"], accuracy[f"ai_igl, {MEAN_REMOVED}"]) > 95
+
+
+@pytest.mark.slow
+def test_permuted_recordings_are_not_learned(tmp_path):
+    """Runs are long enough that few answers stay where they were."""
+    found = {row.label: row for row in released_rows(packed(tmp_path, **arrays(46)), repeats=8)}
+    assert found["ai_igl"].accuracy.mean > 95
+    permuted = found[f"ai_igl, {PERMUTED}"]
+    assert len(set(permuted.accuracies)) > 1  # each permutation is another
+    assert permuted.accuracy.mean < 80
+
+
+def test_runs_40_to_49_are_tested_and_no_others(table, tmp_path):
+    recorded = load_arrays(packed(tmp_path) / "noise_0.05.npz")
+    expected = learn_from(recorded.select(range(40), range(40, 50)), "ai_igl")
+    assert expected.confusion.sum() == 10 * EACH
+    assert table[0].accuracies == [expected.accuracy]
+    assert table[0].accuracy == (expected.accuracy, None, expected.interval)
+    # What happens in the test rows of the training runs teaches the ceiling alone.
+    scrambled = arrays()
+    scrambled["test_label"] = np.where(
+        scrambled["run"] < 40, (scrambled["test_label"] + 1) % 3, scrambled["test_label"]
+    )
+    others = {row.label: row for row in released_rows(packed(tmp_path, **scrambled), repeats=1)}
+    assert others["ai_igl"].accuracies == table[0].accuracies
+    assert others["ceiling"].accuracy.mean < 10
+
+
+def test_original_files_give_the_same_as_packed_ones(table, tmp_path):
+    found = released_rows(original(tmp_path / "original"), repeats=3)
+    assert [row.as_dict() for row in found] == [row.as_dict() for row in table]
+
+
+def test_levels_come_in_order_and_progress_is_told(tmp_path):
+    for level in ("0.1", "0.01"):
+        packed(tmp_path, f"noise_{level}.npz")
+    (tmp_path / "noise_1.2.3.npz").write_text("not a level")
+    told = []
+    found = released_rows(tmp_path, repeats=1, progress=lambda *each: told.append(each))
+    assert [row.noise for row in found] == [0.01] * 6 + [0.1] * 6
+    assert told == [(each, 12) for each in range(1, 13)]
+
+
+def test_rewards_that_are_in_order_let_cb_learn(tmp_path):
+    mine = arrays()
+    reward = np.random.default_rng(0).integers(2, size=TRIALS)
+    labels = [
+        row.label for row in released_rows(packed(tmp_path, **mine, reward=reward), repeats=1)
+    ]
+    assert "cb" in labels
+
+
+def test_test_rows_may_have_runs_of_their_own(tmp_path):
+    mine = arrays()
+    half = {"test_context": mine["test_context"][::2], "test_label": mine["test_label"][::2]}
+    rows = released_rows(packed(tmp_path, **half, test_run=mine["run"][::2]), repeats=1)
+    assert {row.label: row.accuracy.mean for row in rows}["ceiling"] > 95
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"test_label": None}, "at noise level 0.05: array test_label is missing"),
+        ({"test_label": None, "test_context": None}, "array test_label is missing"),
+        ({"run": None}, "there is no array test_run"),
+        ({"context": None}, "noise_0.05.npz: array context is missing"),
+        ({"run": np.arange(TRIALS) // 60}, "there is no run"),
+        ({"feedback": np.full((TRIALS, 2), np.nan)}, "noise_0.05.npz: feedback"),
+    ],
+)
+def test_arrays_that_will_not_do_are_refused(tmp_path, changes, message):
+    with pytest.raises(BciiglError) as error:
+        released_rows(packed(tmp_path, **changes))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("theirs", ["imagination", "action", "imagination_test", "context_test"])
+def test_original_file_that_is_missing_is_named(tmp_path, theirs):
+    name = f"data_{theirs}_combined_noise_level_0.05.npy"
+    (original(tmp_path / "original") / name).unlink()
+    with pytest.raises(BciiglError, match=f"{name} is missing"):
+        released_rows(tmp_path / "original")
+
+
+def test_original_files_that_do_not_fit_are_refused_by_their_level(tmp_path):
+    mine = {**arrays(), "action": arrays()["action"][:-1]}
+    with pytest.raises(BciiglError, match="at noise level 0.05: "):
+        released_rows(original(tmp_path / "original", mine=mine))
+
+
+@pytest.mark.parametrize("name", ["absent", "empty", "file", "odd"])
+def test_folder_without_them_is_refused(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    packed(tmp_path / "odd", "noise_1.2.3.npz")
+    with pytest.raises(BciiglError, match=f"{name}: (is not a folder|has neither files)"):
+        released_rows(tmp_path / name)
+
+
+@pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs the released recordings")
+def test_the_paper_s_recordings_are_learned_without_labels():
+    found = released_rows(Path(os.environ["BCIIGL_TEST_DATA"], "released"), repeats=1)
+    accuracy = {row.noise: row.accuracy.mean for row in found if row.label == "ai_igl"}
+    assert set(accuracy) == {0.01, 0.05, 0.1}
+    assert min(accuracy.values()) >= 97
