@@ -108,9 +108,13 @@ def test_shares_that_begin_at_the_same_moment_make_one_folder(tmp_path):
     outs = [tmp_path / str(number) for number in range(20)]
 
     def prepare_all():
-        for out in outs:
-            gate.wait()
-            prepare_folder(MINE, out)
+        try:
+            for out in outs:
+                gate.wait()
+                prepare_folder(MINE, out)
+        except BaseException:
+            gate.abort()  # or the others would wait for ever
+            raise
 
     jobs = [context.Process(target=prepare_all) for _ in range(together)]
     for job in jobs:
