@@ -49,7 +49,7 @@ def test_table2_stands_beside_the_published_figures(bciigl, tmp_path, monkeypatc
     assert digests(folder) == before
     assert f"{accuracy['ai_igl']:.1f}" in text and "76.6 ± 4.1" in text
     for control in CONTROLS:
-        assert f"- {control}: expected is " in text
+        assert f"- {control}: should be " in text
     assert "- learners: the paper's text has a linear model" in text
     assert ("- recording: one BOLD series" in text) is not bool(kind)
     assert "in a real scanner: " in text

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from studies import all_made_up, study
 
-from bciigl.report.tables import Table, accuracy_tables, difference_tables
+from bciigl.report.study_tables import accuracy_tables, difference_tables
+from bciigl.report.table import Table
 from bciigl.study import Study, rows
 from bciigl.study.controls import CONTROLS, SILENCED
 
@@ -52,8 +53,8 @@ def of_markdown(table: Table) -> list[list[str]]:
 
 def of_html(table: Table) -> list[list[str]]:
     cells = Cells()
-    cells.feed(table.as_html())
-    return cells.rows
+    cells.feed(table._repr_html_())
+    return [[cell.strip() for cell in row] for row in cells.rows]
 
 
 def expected(noise: float) -> dict[str, dict[str, str]]:
@@ -141,6 +142,6 @@ def test_learner_without_results_at_a_level_has_a_dash_there():
 
 
 def test_what_could_be_markup_is_text_in_a_page():
-    html = Table(["a<b>"], [["  <script>"]]).as_html()
+    html = Table(["a<b>"], [["  <script>"]])._repr_html_()
     assert "<b>" not in html and "<script>" not in html
     assert of_html(Table(["a<b>", "&"], [["  x", "1 < 2"]])) == [["a<b>", "&"], ["x", "1 < 2"]]
