@@ -63,8 +63,6 @@ def run(
     share: tuple[int, int] | None,
 ) -> Outcome:
     """Run a study with a progress bar; say how to go on where it is stopped."""
-    from joblib import cpu_count
-
     from bciigl.base.errors import BciiglError
     from bciigl.study import run_study
 
@@ -75,7 +73,7 @@ def run(
             return run_study(
                 study,
                 out,
-                jobs=jobs or cpu_count(),
+                jobs=jobs,
                 cluster=cluster,
                 share=share,
                 progress=progress,

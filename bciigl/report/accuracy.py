@@ -62,7 +62,7 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
         axis.set_visible(False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=SMALL
     )
     return figure
 

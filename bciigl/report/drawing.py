@@ -4,7 +4,7 @@ import io
 import numbers
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,22 @@ class Drawing:
     """
 
     name: str
-    figure: Figure
+    figure: Figure = field(repr=False)
     caption: str
-    alt: str
-    columns: Mapping[str, Sequence[Any]]
+    alt: str = field(repr=False)
+    columns: Mapping[str, Sequence[Any]] = field(repr=False)
 
     @cached_property
     def svg(self) -> bytes:
         """The figure as an SVG image; the same figure gives the same bytes."""
         image = io.BytesIO()
         render(self.figure, image, ".svg")
+        return image.getvalue()
+
+    def _repr_png_(self) -> bytes:
+        """Return the figure as a notebook shows it."""
+        image = io.BytesIO()
+        render(self.figure, image, ".png")
         return image.getvalue()
 
     def save(self, folder: str | os.PathLike) -> dict[str, Path]:

@@ -11,10 +11,10 @@ TOLD = {
     "ai_igl": "no labels, no rewards",
     "ai_igl_paper": "no labels, no rewards",
     "igl_full_ci": "no labels, no rewards",
-    "cb": "the rewards",
-    "ceiling": "the labels",
+    "cb": "told the rewards",
+    "ceiling": "told the labels",
 }
-"""What each learner is told besides contexts, and guesses with their feedback."""
+"""What each learner is told besides contexts, and guesses with their feedback, in brackets."""
 
 
 class Cells(NamedTuple):

@@ -82,7 +82,7 @@ def _head(session: Session) -> Section:
         numbers.append(
             KeyNumber(
                 cells(best).accuracy,
-                "test accuracy of ceiling (told the labels)",
+                f"test accuracy of ceiling ({TOLD['ceiling']})",
                 f"95 % interval {cells(best).interval}",
             )
         )
@@ -149,7 +149,7 @@ def _results(session: Session) -> Section:
         if session.tested
         else "Accuracies are not known."
     )
-    head = ("learner", "is told", "accuracy", "95 % interval", "verdict", "decoded match rates")
+    head = ("learner", "with", "accuracy", "95 % interval", "verdict", "decoded match rates")
     return Section(
         "Results",
         [

@@ -44,7 +44,7 @@ def study_sections(study: Study, results: Results, *, report: Report = silent) -
     cell = _example(study, results)
     return [
         _head(study, results, table),
-        _accuracy(table),
+        *_accuracy(table),
         *_differences(table),
         *_controls(study),
         *_departures(study),
@@ -87,9 +87,9 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
     numbers = [
         KeyNumber(
-            f"{mean(row.accuracy)} %",
+            f"{row.accuracy.mean:.1f} %",
             f"accuracy of {row.learner} ({TOLD[row.learner]}) {where}",
-            f"mean ± standard error, 95 % interval {interval(row.accuracy)}",
+            f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}",
         )
         for row in wanted
     ]
@@ -112,20 +112,19 @@ def _unfinished(study: Study, results: Results) -> list[Notice]:
     return [Notice("unsure", "Not all is here", text)]
 
 
-def _accuracy(table: Sequence[Row]) -> Section:
+def _accuracy(table: Sequence[Row]) -> list[Section]:
     tables = [each._replace(caption=name) for name, each in accuracy_tables(table).items()]
-    return Section(
-        "Accuracy against noise",
-        [
-            "Percent of the test trials in which the option meant is recognised: mean ± standard "
-            "error over sessions, and the 95 % interval of the mean by bootstrap over sessions. In "
-            "a failed session an option is recognised no better than by guessing. Chance is what "
-            "permuted test labels give. Columns are noise levels; 1 is the real brain's noise.",
-            *(f"{each[0].upper()}{each[1:]}." for each in scanner_notes(table)),
-        ],
-        tables=tables,
-        drawings=[accuracy_drawing(table)],
+    words = (
+        "Percent of the test trials in which the option meant is recognised: mean ± standard error "
+        "over sessions, and the 95 % interval of the mean by bootstrap over sessions. In a failed "
+        "session an option is recognised no better than by guessing. Chance is what permuted test "
+        "labels give. Columns are noise levels; 1 is the real brain's noise."
     )
+    hours = [f"{each[0].upper()}{each[1:]}." for each in scanner_notes(table)]
+    return [
+        Section("Accuracy against noise", hours, drawings=[accuracy_drawing(table)]),
+        Section("The table", [words], tables=tables),
+    ]
 
 
 def _differences(table: Sequence[Row]) -> list[Section]:

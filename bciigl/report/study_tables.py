@@ -87,7 +87,7 @@ def interval(value: Mean | Difference | Chance) -> str:
 
 
 def _published(row: Row) -> str:
-    return "-" if row.published is None else "{:.1f} ± {:.1f}".format(*row.published)
+    return "-" if row.published is None else "{:.2f} ± {:.2f}".format(*row.published)
 
 
 def _objectives(row: Row) -> str:

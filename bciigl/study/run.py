@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joblib import cpu_count
+
 from bciigl.base.progress import Progress, silent
 from bciigl.study.cell import run_cell
 from bciigl.study.grid import Cell, Study, StudyError
@@ -60,7 +62,7 @@ def run_study(
     study: Study,
     out: str | os.PathLike,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
     cluster: str | None = None,
     share: tuple[int, int] | None = None,
     progress: Progress = silent,
@@ -75,8 +77,8 @@ def run_study(
     out : path-like
         A folder that is absent or empty, or that of the same study: finished cells are not run
         again.
-    jobs : int
-        How many processes to use.
+    jobs : int, optional
+        How many processes to use; by default one for each core.
     cluster : str, optional
         The address of a dask scheduler, such as ``tcp://10.0.0.1:8786``, whose workers are used
         instead.
@@ -92,7 +94,7 @@ def run_study(
         reached.
     """
     cells = study.cells if share is None else study.cells[share[0] - 1 :: share[1]]
-    with _workers(jobs, cluster) as run:
+    with _workers(jobs or cpu_count(), cluster) as run:
         prepare_folder(study, out)
         results = read_results(study, out)
         waiting = [cell for cell in cells if cell.key not in results]
