@@ -105,7 +105,7 @@ def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
         name, listed = parse_change(f"{field}=[{values}]" if equals and values else text)
         if name in found:
             raise BciiglError(f"--vary {name} is given twice; list all its values in one")
-        if len(listed) != len({repr(each) for each in listed}):
+        if any(each in listed[:place] for place, each in enumerate(listed)):
             raise BciiglError(f"--vary {text}: the values should all differ")
         found[name] = listed
     return found

@@ -1,4 +1,4 @@
-"""A table of words, as it is on a terminal, in Markdown, in a notebook and in a page."""
+"""A table of words, as it is on a terminal, in a notebook and in a page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -33,13 +33,6 @@ class Table(NamedTuple):
             ).rstrip()
             for row in (self.head, *self.rows)
         )
-
-    def as_markdown(self) -> str:
-        """Return it as Markdown."""
-        rule = ["---", *("---:" for _ in self.head[1:])]
-        # Markdown has no indentation in tables.
-        rows = [[row[0].replace(INDENT, "&emsp;"), *row[1:]] for row in self.rows]
-        return "\n".join("| " + " | ".join(row) + " |" for row in (self.head, rule, *rows))
 
     def _repr_html_(self) -> str:
         """Return it as a notebook shows it."""

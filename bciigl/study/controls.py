@@ -18,16 +18,19 @@ def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:
 
 
 def permute_rewards(recorded: Recorded, rng: np.random.Generator) -> Recorded:
-    """Return interactions in which the answers to an action are dealt out anew within each run.
+    """Return interactions in which every answer to an action goes to another trial of that action.
 
-    Each action keeps its answers, and so their law and the match rate; but an answer no longer
-    belongs to its context.
+    Of the same run, but for one in each run. Each action keeps its answers, and so their law and
+    the match rate; but no answer belongs to its context. (In a plain permutation some would stay
+    where they are, which is enough to learn from.)
     """
     run = np.zeros(len(recorded.action), int) if recorded.run is None else recorded.run
+    shuffled = rng.permutation(len(recorded.action))
+    shuffled = shuffled[np.lexsort((run[shuffled], recorded.action[shuffled]))]
     order = np.arange(len(recorded.action))
-    for group in np.unique(np.stack([run, recorded.action]), axis=1).T:
-        rows = np.flatnonzero((run == group[0]) & (recorded.action == group[1]))
-        order[rows] = rng.permutation(rows)
+    for action in np.unique(recorded.action):
+        rows = shuffled[recorded.action[shuffled] == action]
+        order[rows] = np.roll(rows, 1)
     reward = None if recorded.reward is None else recorded.reward[order]
     return replace(recorded, feedback=recorded.feedback[order], reward=reward)
 
@@ -73,7 +76,7 @@ CONTROLS = {
         changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
     ),
     PERMUTED: Control(
-        "at chance: the answers to a guess are dealt out anew among its trials in a run",
+        "at chance: every answer goes to another trial with the same guess",
         apply=permute_rewards,
     ),
     MEAN_REMOVED: Control(

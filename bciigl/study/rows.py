@@ -192,7 +192,9 @@ def _row(
     accuracies = [value for _, value in sorted(_accuracies(repeats).items())]
     confusions = [np.array(each.confusion) for each, _ in repeats.values()]
     objectives = [
-        (each.objective, truth) for each, truth in repeats.values() if each.objective is not None
+        pair
+        for pair in ((each.objective, truth) for each, truth in repeats.values())
+        if None not in pair
     ]
     verdicts = [each.verdict for each, _ in repeats.values() if each.verdict is not None]
     return Row(

@@ -25,7 +25,6 @@ from bciigl.study.store import (
     keep_failure,
     keep_result,
     prepare_folder,
-    read_results,
 )
 
 if TYPE_CHECKING:
@@ -95,8 +94,7 @@ def run_study(
     """
     cells = study.cells if share is None else study.cells[share[0] - 1 :: share[1]]
     with _workers(jobs or cpu_count(), cluster) as run:
-        prepare_folder(study, out)
-        results = read_results(study, out)
+        results = prepare_folder(study, out)
         waiting = [cell for cell in cells if cell.key not in results]
         done = len(cells) - len(waiting)
         progress(done, len(cells))

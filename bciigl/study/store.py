@@ -129,19 +129,21 @@ def read_results(study: Study, folder: str | os.PathLike) -> Results:
     return results
 
 
-def prepare_folder(study: Study, folder: str | os.PathLike) -> None:
-    """Make a folder for a study, or see to it that it is of this study.
+def prepare_folder(study: Study, folder: str | os.PathLike) -> Results:
+    """Make a folder for a study, or see to it that it is of this study; return what is finished.
 
     The same study may have other noise levels, repeats, varied fields and learners: its folder then
-    grows. One of another experiment is refused.
+    grows. One of another experiment is refused, and so is one with a damaged file.
     """
     folder = Path(folder)
     if not is_study(folder) and _made(study, folder):
-        return
+        return {}
     _refuse_another(folder, study, _read_study(folder))
+    results = read_results(study, folder)
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
     write_text(folder / STUDY, _study_text(study), overwrite=True)
+    return results
 
 
 def _made(study: Study, folder: Path) -> bool:
@@ -235,7 +237,6 @@ def _essence(study: Study) -> tuple[Protocol, dict[str, Any]]:
     return protocol.model_copy(update={"brain": brain}), {
         "table": study.table,
         "controls": ", ".join(study.controls),
-        "folder": study.folder,
     }
 
 

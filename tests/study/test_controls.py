@@ -41,25 +41,30 @@ def recorded(seed: int = 0, **changes) -> Recorded:
     return replace(whole, **changes)
 
 
-def groups(mine: Recorded) -> list[list[int]]:
-    """Return which rows of feedback, by their trials, each action has in each run."""
-    run = np.zeros(TRIALS) if mine.run is None else mine.run
-    return [
-        sorted(mine.feedback[(run == each) & (mine.action == action), 1])
-        for each in np.unique(run)
-        for action in range(3)
-    ]
+def answers(mine: Recorded) -> list[list[int]]:
+    """Return which rows of feedback, by their trials, each action has."""
+    return [sorted(mine.feedback[mine.action == action, 1]) for action in range(3)]
 
 
-@pytest.mark.parametrize("changes", [{}, {"run": None}], ids=["runs", "no runs"])
-def test_permuted_feedback_stays_with_its_action_and_run_and_takes_its_reward_along(changes):
-    before = recorded(**changes)
+@pytest.mark.parametrize("runs", [None, 3, 45], ids=["no runs", "long runs", "runs of 2 trials"])
+def test_every_answer_goes_to_another_trial_of_its_action_and_takes_its_reward_along(runs):
+    run = None if runs is None else np.repeat(np.arange(runs), TRIALS // runs)
+    before = recorded(run=run)
     after = permute_rewards(before, np.random.default_rng(1))
-    assert groups(after) == groups(before)
+    assert answers(after) == answers(before)
     moved = after.feedback[:, 1].astype(int)
-    assert np.mean(moved == np.arange(TRIALS)) < 0.3
+    assert (moved != np.arange(TRIALS)).all()
     np.testing.assert_array_equal(after.feedback, before.feedback[moved])
     np.testing.assert_array_equal(after.reward, after.feedback[:, 0])
+    if runs is not None:
+        # One for each action and run comes from elsewhere.
+        assert (run[moved] != run).sum() <= 3 * runs
+
+
+def test_an_action_that_was_taken_once_keeps_its_answer():
+    action = np.r_[2, np.zeros(TRIALS - 1, int)]
+    moved = permute_rewards(recorded(action=action), np.random.default_rng(1)).feedback[:, 1]
+    assert moved[0] == 0 and (moved[1:] != np.arange(1, TRIALS)).all()
 
 
 def test_permuting_leaves_everything_else_alone_and_its_input_too():
@@ -82,7 +87,7 @@ def test_permuting_depends_on_the_random_numbers_alone():
 def test_rewards_that_are_not_known_are_not_made_up():
     after = permute_rewards(recorded(reward=None), np.random.default_rng(1))
     assert after.reward is None
-    assert groups(after) == groups(recorded())
+    assert answers(after) == answers(recorded())
 
 
 def test_without_the_region_s_mean_no_array_has_one_and_patterns_stay():
