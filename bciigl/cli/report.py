@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from bciigl.cli.output import echo_json, json_option
 from bciigl.cli.progress import steps
-
-if TYPE_CHECKING:
-    from bciigl.base.progress import Report
-    from bciigl.report.page import Section
 
 
 @click.command()
@@ -47,17 +43,17 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
     if not Path(source).is_dir():
         what = "is not a folder" if Path(source).exists() else "no such folder"
         raise BciiglError(f"{source}: {what}")
-    write = _study if is_study(source) else _session
+    title, lead, sections = (_study if is_study(source) else _session)(source, folder)
     path = Path(out) if out is not None else _default(source)
     refuse_others_file(path)
     figures = path.with_name(f"{path.stem}_figures")
     with _room_for(path, figures), steps() as told:
         try:
-            title, sections, lead = write(source, folder, told)
+            parts = sections(report=told)
         except InputError as error:
             raise BciiglError(f"{source}: {error}") from error
         told("writing the report")
-        written = write_report(path, figures, title, sections, lead=lead)
+        written = write_report(path, figures, title, parts, lead=lead)
     if as_json:
         document = {
             name: {ending: str(file) for ending, file in files.items()}
@@ -69,18 +65,18 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
         click.echo(f"wrote {len(written)} figures with their numbers to {figures}")
 
 
-def _session(source: str, folder: str | None, told: Report) -> tuple[str, list[Section], str]:
-    """Return title, sections and lead of a session's report."""
+def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
+    """Return title and lead of a session's report, and what makes its sections."""
     from bciigl.recording import open_dataset
     from bciigl.report.session import lead, session_sections
 
     dataset = open_dataset(source)
-    sections = session_sections(dataset, folder=folder, report=told)
-    return f"{dataset.protocol.name}: report of a session", sections, lead(dataset)
+    title = f"{dataset.protocol.name}: report of a session"
+    return title, lead(dataset), partial(session_sections, dataset, folder=folder)
 
 
-def _study(source: str, folder: str | None, told: Report) -> tuple[str, list[Section], str]:
-    """Return title, sections and lead of a study's report."""
+def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
+    """Return title and lead of a study's report, and what makes its sections."""
     from bciigl.base.errors import BciiglError
     from bciigl.report.study import lead, study_sections
     from bciigl.study import open_study
@@ -90,8 +86,8 @@ def _study(source: str, folder: str | None, told: Report) -> tuple[str, list[Sec
     study, results = open_study(source)
     if not results:
         raise BciiglError(f"{source}: no session of this study is finished yet")
-    sections = study_sections(study, results, report=told)
-    return f"{study.protocol.name}: report of a study", sections, lead(study)
+    title = f"{study.protocol.name}: report of a study"
+    return title, lead(study), partial(study_sections, study, results)
 
 
 def _default(source: str) -> Path:

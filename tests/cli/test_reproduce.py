@@ -47,7 +47,7 @@ def test_table2_stands_beside_the_published_figures(bciigl, tmp_path, monkeypatc
     before = digests(folder)
     text = bciigl(*arguments).stdout
     assert digests(folder) == before
-    assert f"{accuracy['ai_igl']:.1f}" in text and "76.6 ± 4.1" in text
+    assert f"{accuracy['ai_igl']:.1f}" in text and "76.60 ± 4.09" in text
     for control in CONTROLS:
         assert f"- {control}: should be " in text
     assert "- learners: the paper's text has a linear model" in text

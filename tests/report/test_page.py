@@ -34,7 +34,7 @@ def test_everything_a_section_has_is_shown_and_escaped():
         "Title " + EVIL,
         ["text " + EVIL],
         [KeyNumber("9 %", "label " + EVIL, "note " + EVIL)],
-        Table(["head " + EVIL], [["row " + EVIL, "cell " + EVIL]], "table " + EVIL),
+        [Table(["head " + EVIL, "of"], [["row " + EVIL, "cell " + EVIL]], "table " + EVIL)],
         [Notice("bad", "notice " + EVIL, "more " + EVIL)],
         [drawing(words="drawn " + EVIL)],
         "pre " + EVIL,

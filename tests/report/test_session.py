@@ -41,7 +41,7 @@ def test_all_figures_have_words_and_numbers(sections):
 
 
 def test_the_table_has_the_results_of_bciigl_learn(sections, results, bciigl, dataset):
-    rows = sections["Results"].table.rows
+    rows = sections["Results"].tables[0].rows
     assert [(row[0], *row[2:]) for row in rows] == [tuple(cells(each)) for each in results]
     shown = bciigl("learn", dataset.folder).stdout
     for row in rows:
@@ -64,7 +64,7 @@ def test_the_head_has_verdict_and_accuracy(sections, results):
 
 def test_protocol_seed_and_hash_are_there(sections, dataset):
     assert sections["Protocol"].preformatted == dump(dataset.protocol)
-    values = dict(sections["How to do it again"].table.rows)
+    values = dict(sections["How to do it again"].tables[0].rows)
     assert values["seed"] == "0"
     assert values["protocol, SHA-256"] == dataset.protocol.content_hash
     assert "scikit-learn" in values["reported with"]
