@@ -11,6 +11,7 @@ from bciigl.tasks.arrays import Recorded
 SILENCED = "judgment silenced"
 PERMUTED = "rewards permuted"
 MEAN_REMOVED = "region mean removed"
+_GUESS = ("action", "propensity", "baseline", "feedback", "reward")
 
 
 def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:
@@ -18,21 +19,21 @@ def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:
 
 
 def permute_rewards(recorded: Recorded, rng: np.random.Generator) -> Recorded:
-    """Return interactions in which every answer to an action goes to another trial of that action.
+    """Return interactions in which guesses, with their answers, belong to other contexts.
 
-    Of the same run, but for one in each run. Each action keeps its answers, and so their law and
-    the match rate; but no answer belongs to its context. (In a plain permutation some would stay
-    where they are, which is enough to learn from.)
+    They are dealt out anew within each run, so all laws stay but that of contexts and answers
+    together. Some stay where they are by chance; centring by run, which all learners do, makes up
+    for exactly that: on average contexts and answers are then uncorrelated.
     """
     run = np.zeros(len(recorded.action), int) if recorded.run is None else recorded.run
-    shuffled = rng.permutation(len(recorded.action))
-    shuffled = shuffled[np.lexsort((run[shuffled], recorded.action[shuffled]))]
-    order = np.arange(len(recorded.action))
-    for action in np.unique(recorded.action):
-        rows = shuffled[recorded.action[shuffled] == action]
-        order[rows] = np.roll(rows, 1)
-    reward = None if recorded.reward is None else recorded.reward[order]
-    return replace(recorded, feedback=recorded.feedback[order], reward=reward)
+    order = np.arange(len(run))
+    for each in np.unique(run):
+        rows = np.flatnonzero(run == each)
+        order[rows] = rng.permutation(rows)
+    arrays = {name: getattr(recorded, name) for name in _GUESS}
+    return replace(
+        recorded, **{name: array[order] for name, array in arrays.items() if array is not None}
+    )
 
 
 def remove_region_mean(recorded: Recorded, rng: np.random.Generator) -> Recorded:
@@ -76,7 +77,7 @@ CONTROLS = {
         changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
     ),
     PERMUTED: Control(
-        "at chance: every answer goes to another trial with the same guess",
+        "at chance: guesses, with their answers, are dealt out anew among the trials of a run",
         apply=permute_rewards,
     ),
     MEAN_REMOVED: Control(

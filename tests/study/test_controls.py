@@ -41,30 +41,39 @@ def recorded(seed: int = 0, **changes) -> Recorded:
     return replace(whole, **changes)
 
 
-def answers(mine: Recorded) -> list[list[int]]:
-    """Return which rows of feedback, by their trials, each action has."""
-    return [sorted(mine.feedback[mine.action == action, 1]) for action in range(3)]
+GUESS = ("action", "propensity", "baseline", "feedback", "reward")
 
 
 @pytest.mark.parametrize("runs", [None, 3, 45], ids=["no runs", "long runs", "runs of 2 trials"])
-def test_every_answer_goes_to_another_trial_of_its_action_and_takes_its_reward_along(runs):
+def test_guesses_are_dealt_out_anew_within_runs_with_all_that_belongs_to_them(runs):
     run = None if runs is None else np.repeat(np.arange(runs), TRIALS // runs)
-    before = recorded(run=run)
+    before = recorded(run=run, baseline=np.arange(TRIALS) % 7 == 0)
     after = permute_rewards(before, np.random.default_rng(1))
-    assert answers(after) == answers(before)
     moved = after.feedback[:, 1].astype(int)
-    assert (moved != np.arange(TRIALS)).all()
-    np.testing.assert_array_equal(after.feedback, before.feedback[moved])
-    np.testing.assert_array_equal(after.reward, after.feedback[:, 0])
-    if runs is not None:
-        # One for each action and run comes from elsewhere.
-        assert (run[moved] != run).sum() <= 3 * runs
+    assert sorted(moved) == list(range(TRIALS))
+    assert np.mean(moved != np.arange(TRIALS)) > (0.3 if runs == 45 else 0.8)
+    for name in GUESS:
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name)[moved])
+    if run is not None:
+        np.testing.assert_array_equal(run[moved], run)
 
 
-def test_an_action_that_was_taken_once_keeps_its_answer():
-    action = np.r_[2, np.zeros(TRIALS - 1, int)]
-    moved = permute_rewards(recorded(action=action), np.random.default_rng(1)).feedback[:, 1]
-    assert moved[0] == 0 and (moved[1:] != np.arange(1, TRIALS)).all()
+@pytest.mark.parametrize("length", [2, 6, 30])
+def test_centred_by_run_what_is_permuted_is_uncorrelated_on_average(length):
+    run = np.repeat(np.arange(TRIALS // length), length)
+
+    def centred(values):
+        return values - (np.bincount(run, values) / np.bincount(run))[run]
+
+    before = recorded(run=run)
+    context = centred(before.reward)  # as if contexts told the reward
+    products = [
+        context @ centred(permute_rewards(before, np.random.default_rng(seed)).reward)
+        for seed in range(400)
+    ]
+    # Five standard errors: by chance in one of a million.
+    assert abs(np.mean(products)) < 5 * np.std(products) / np.sqrt(len(products))
+    assert context @ context > 10 * np.std(products) / np.sqrt(len(products))
 
 
 def test_permuting_leaves_everything_else_alone_and_its_input_too():
@@ -72,7 +81,7 @@ def test_permuting_leaves_everything_else_alone_and_its_input_too():
     after = permute_rewards(before, np.random.default_rng(1))
     for name in vars(before):
         np.testing.assert_array_equal(getattr(before, name), getattr(untouched, name))
-        if name not in ("feedback", "reward"):
+        if name not in GUESS:
             np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
 
 
@@ -87,7 +96,6 @@ def test_permuting_depends_on_the_random_numbers_alone():
 def test_rewards_that_are_not_known_are_not_made_up():
     after = permute_rewards(recorded(reward=None), np.random.default_rng(1))
     assert after.reward is None
-    assert answers(after) == answers(recorded())
 
 
 def test_without_the_region_s_mean_no_array_has_one_and_patterns_stay():
