@@ -70,9 +70,10 @@ def _repeated(study: Study) -> str:
 
 
 def _example(study: Study, results: Results) -> Cell:
-    """Return the first finished session at the highest noise."""
-    finished = [cell for cell in study.cells if cell.key in results and not _silenced(cell)]
-    return max(finished, key=lambda cell: (cell.setting.noise, -cell.repeat))
+    """Return the first finished session at the highest noise; a control's if there is no other."""
+    finished = [cell for cell in study.cells if cell.key in results]
+    plain = [cell for cell in finished if not _silenced(cell)]
+    return max(plain or finished, key=lambda cell: (cell.setting.noise, -cell.repeat))
 
 
 def _silenced(cell: Cell) -> bool:
@@ -80,15 +81,17 @@ def _silenced(cell: Cell) -> bool:
 
 
 def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
-    hardest = max(row.noise for row in table)
-    shown = [row for row in table if row.noise == hardest and row.control is None]
+    # Sessions of controls may be all that is finished, there or anywhere.
+    plain = [row for row in table if row.control is None] or table
+    hardest = max(row.noise for row in plain)
+    shown = [row for row in plain if row.noise == hardest]
     shown = [row for row in shown if row.varied == shown[0].varied]
     wanted = [shown[0], *(row for row in shown[1:] if row.learner == "ceiling")]
     where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
     numbers = [
         KeyNumber(
             f"{row.accuracy.mean:.1f} %",
-            f"accuracy of {row.learner} ({TOLD[row.learner]}) {where}",
+            f"accuracy of {row.label} ({TOLD[row.learner]}) {where}",
             f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}",
         )
         for row in wanted
