@@ -1,8 +1,11 @@
 """Accuracy against noise, with all that it should be compared to."""
 
+import textwrap
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,6 +21,8 @@ CONTROL_STYLES = [
 ]
 PANEL_HEIGHT = 5.0
 MOST_ACROSS = 2
+TITLE_WIDTH = 64
+"""Characters that fit above the panels of a row."""
 
 
 def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
@@ -33,7 +38,7 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
     alt = (
         f"Accuracy of {len({row.label for row in rows})} learners and controls at "
         f"{len({row.noise for row in rows})} noise levels; {best.label} has "
-        f"{best.accuracy.mean:.1f} % at noise {best.noise:g}"
+        f"{best.accuracy.mean:.1f} % at noise {best.noise:g}."
     )
     return Drawing("accuracy", accuracy_figure(rows), caption, alt, accuracy_columns(rows))
 
@@ -50,19 +55,27 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
         Of a study; those that belong to one learner are joined.
     """
     panels = by_setting(rows)
+    noise, styles = sorted({row.noise for row in rows}), _styles(rows)
     across = min(len(panels), MOST_ACROSS)
     down = -(-len(panels) // across)
     figure = new_figure(PANEL_HEIGHT * down)
-    axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat
-    for axis, (title, mine) in zip(axes, panels.items(), strict=False):
-        _draw(axis, mine)
-        axis.set_title(title, fontsize=SMALL)
-        axis.label_outer()
-    for axis in list(axes)[len(panels) :]:
+    axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
+    shown: dict[str, Artist] = {}
+    for number, (title, mine) in enumerate(panels.items()):
+        axis = axes[number]
+        _draw(axis, mine, noise, styles)
+        axis.set_title(_wrapped(title, TITLE_WIDTH // across), fontsize=SMALL)
+        if number + across < len(panels):
+            axis.set_xlabel("")
+            axis.tick_params(labelbottom=False)
+        if number % across:
+            axis.set_ylabel("")
+        handles, labels = axis.get_legend_handles_labels()
+        shown = dict(zip(labels, handles, strict=True)) | shown
+    for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=SMALL
+        shown.values(), shown, loc="outside lower center", ncols=2, frameon=False, fontsize=SMALL
     )
     return figure
 
@@ -91,23 +104,34 @@ def accuracy_columns(rows: Sequence[Row]) -> dict[str, list]:
     return columns
 
 
-def _draw(axis: Axes, rows: list[Row]) -> None:
-    noise = np.array(sorted({row.noise for row in rows}))
+def _styles(rows: Sequence[Row]) -> dict[str, dict]:
+    """Return how each learner and control is drawn, the same in all panels."""
+    labels = dict.fromkeys(row.label for row in rows)
+    others = cycle(CONTROL_STYLES)
+    return {label: LEARNER_STYLES.get(label) or next(others) for label in labels}
+
+
+def _wrapped(title: str, width: int) -> str:
+    lines = textwrap.wrap(title, width, max_lines=3, placeholder=" …")
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def _draw(axis: Axes, rows: list[Row], noise: list[float], styles: dict[str, dict]) -> None:
+    # Levels and learners have the same places in all panels, whatever is missing there.
     place = {level: number for number, level in enumerate(noise)}
-    labels = list(dict.fromkeys(row.label for row in rows))
     # Side by side, as many learners are at the same height.
-    aside = dict(zip(labels, np.linspace(-0.25, 0.25, len(labels)), strict=True))
-    controls = iter(CONTROL_STYLES)
+    aside = dict(zip(styles, np.linspace(-0.25, 0.25, len(styles)), strict=True))
     chance = {row.noise: row.chance for row in reversed(rows)}
-    band = np.array([chance[level].interval for level in noise])
-    edges = np.r_[-0.5, np.arange(len(noise)), len(noise) - 0.5]
+    levels = sorted(chance)
+    band = np.array([chance[level].interval for level in levels])
+    middle = [place[level] for level in levels]
+    edges = np.r_[middle[0] - 0.5, middle, middle[-1] + 0.5]
     low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
     axis.fill_between(edges, low, high, color=NOISE_COLOR, lw=0, label="chance, 95 %")
-    for label in labels:
+    for label in dict.fromkeys(row.label for row in rows):
         mine = sorted((row for row in rows if row.label == label), key=lambda row: row.noise)
-        style = LEARNER_STYLES[label] if label in LEARNER_STYLES else next(controls)
-        _line(axis, mine, [place[row.noise] + aside[label] for row in mine], style)
-    _published(axis, rows, place, aside)
+        _line(axis, mine, [place[row.noise] + aside[label] for row in mine], styles[label])
+    _published(axis, rows, place, aside, styles)
     axis.set_xticks(range(len(noise)), [f"{level:g}" for level in noise])
     axis.set(
         xlabel="noise (1 is the real brain's)",
@@ -128,7 +152,7 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
     axis.errorbar(places, means, errors, label=rows[0].label, capsize=2, elinewidth=1, **look)
 
 
-def _published(axis: Axes, rows: list[Row], place: dict, aside: dict) -> None:
+def _published(axis: Axes, rows: list[Row], place: dict, aside: dict, styles: dict) -> None:
     # The paper's procedure is compared with the same figure as ai_igl: it is drawn once.
     known = [row for row in rows if row.published and row.learner != "ai_igl_paper"]
     for label in dict.fromkeys(row.label for row in known):
@@ -138,5 +162,5 @@ def _published(axis: Axes, rows: list[Row], place: dict, aside: dict) -> None:
             [row.published.accuracy for row in mine],
             [row.published.standard_error for row in mine],
             ls="none", marker="*", ms=11, mfc="white", capsize=3,
-            color=LEARNER_STYLES[label]["color"], label=f"{label}, published ± SE",
+            color=styles[label]["color"], label=f"{label}, published ± SE",
         )  # fmt: skip
