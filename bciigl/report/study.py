@@ -1,5 +1,6 @@
 """The report of a study."""
 
+import json
 import platform
 import shlex
 import tempfile
@@ -62,7 +63,8 @@ def study_sections(study: Study, results: Results, *, report: Report = silent) -
 def lead(study: Study) -> str:
     """Return what the report says below its title."""
     about = study.protocol.description.strip()
-    return f"{about} A study of {counted(len(study.settings), 'setting')}, {_repeated(study)}."
+    whole = f"A study of {counted(len(study.settings), 'setting')}, {_repeated(study)}."
+    return f"{about} {whole}" if about else whole
 
 
 def _repeated(study: Study) -> str:
@@ -218,9 +220,11 @@ def _command(study: Study) -> str:
     words = ["bciigl", "reproduce", study.table] if study.table else ["bciigl", "sweep"]
     words += [] if study.table else ["study.yaml"]
     if study.table:
-        words += [part for level in protocol.study.noise for part in ("--noise", f"{level:g}")]
+        words += [part for level in protocol.study.noise for part in ("--noise", repr(level))]
         words += ["--repeats", str(protocol.study.repeats), "--seed", str(protocol.seed)]
         words += ["--separate"] if protocol.recording == "separate" else []
     for name, values in study.vary.items():
-        words += ["--vary", f"{name}={','.join(map(str, values))}"]
+        # As JSON, which is YAML: a word may have a comma in it, or look like a number.
+        text = json.dumps(list(values), separators=(",", ":"), ensure_ascii=False)
+        words += ["--vary", f"{name}={text[1:-1]}"]
     return shlex.join(words)
