@@ -94,7 +94,9 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
         KeyNumber(
             f"{row.accuracy.mean:.1f} %",
             f"accuracy of {row.label} ({TOLD[row.learner]}) {where}",
-            f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}",
+            f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
+            if row.repeats > 1
+            else "of one session",
         )
         for row in wanted
     ]
