@@ -6,8 +6,11 @@ import shutil
 import pytest
 from kills import digests
 from recordings import small
+from studies import all_made_up, store, study
 
 from bciigl.loop.session import record
+from bciigl.study import run_study
+from bciigl.study.store import prepare_folder
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +103,94 @@ def test_a_report_that_fails_leaves_nothing(bciigl, dataset):
     assert interactions.name in result.stderr
     assert not (dataset / "derivatives" / "bciigl" / "report_figures").exists()
     assert digests(dataset) == before
+
+
+STUDY = study(study={"noise": [0.05, 0.4], "repeats": 1})
+STUDY_FIGURES = ["accuracy", "learning_curve", "agents_guesses", "time_course", "region"]
+STUDY_FIGURES += ["patterns"]
+
+
+@pytest.fixture
+def studied(tmp_path):
+    """Return the folder of a finished study."""
+    folder = tmp_path / "studied"
+    prepare_folder(STUDY, folder)
+    store(folder, all_made_up(STUDY))
+    return folder
+
+
+def test_the_report_of_a_study_is_in_its_folder(bciigl, studied):
+    before = digests(studied)
+    result = bciigl("report", studied)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"wrote {studied / 'report.html'}",
+        f"wrote 6 figures with their numbers to {studied / 'report_figures'}",
+    ]
+    assert "simulating an example ..." in result.stderr
+    text = (studied / "report.html").read_text()
+    assert "<title>tiny: report of a study</title>" in text
+    assert "A study of 2 settings, each with 1 simulated session." in text
+    names = sorted(path.name for path in (studied / "report_figures").iterdir())
+    assert names == sorted(f"{name}.{end}" for name in STUDY_FIGURES for end in ("svg", "tsv"))
+    # The study is as it was, and can be gone on with.
+    added = {path: each for path, each in digests(studied).items() if path not in before}
+    assert {path: each for path, each in digests(studied).items() if path not in added} == before
+    assert all("report" in str(path) for path in added)
+    assert run_study(STUDY, studied, jobs=1).missing == 0
+
+
+def test_json_names_what_was_written_of_a_study(bciigl, studied, tmp_path):
+    before = digests(studied)
+    result = bciigl("report", studied, "--out", tmp_path / "mine.html", "--json")
+    document = json.loads(result.stdout)
+    assert document["report"] == str(tmp_path / "mine.html")
+    assert list(document["figures"]) == STUDY_FIGURES
+    for name, files in document["figures"].items():
+        for ending, path in files.items():
+            assert path == str(tmp_path / "mine_figures" / f"{name}.{ending}")
+            assert (tmp_path / path).is_file()
+    assert digests(studied) == before
+
+
+def test_studies_need_no_folder(bciigl, studied):
+    assert refusal(bciigl, studied, "--folder", studied) == (
+        "--folder is for sessions: a study knows where its protocol was"
+    )
+
+
+def test_studies_without_results_are_refused(bciigl, tmp_path):
+    prepare_folder(STUDY, tmp_path / "new")
+    before = digests(tmp_path)
+    expected = f"{tmp_path / 'new'}: no session of this study is finished yet"
+    assert refusal(bciigl, tmp_path / "new") == expected
+    assert digests(tmp_path) == before
+    assert not (tmp_path / "new" / "report_figures").exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\x00", b'{"bciigl": 1}', None])
+def test_damaged_results_are_named_and_left_alone(bciigl, studied, damage):
+    first, second = sorted(studied.glob("cells/*.json"))
+    # None: the result of another cell.
+    first.write_bytes(second.read_bytes() if damage is None else damage)
+    before = digests(studied)
+    line = refusal(bciigl, studied)
+    assert line.startswith(f"{first}: is ") and line.endswith("; delete it to have it made again")
+    assert digests(studied) == before
+    assert not (studied / "report_figures").exists()
+
+
+def test_damaged_studies_are_refused(bciigl, studied):
+    (studied / "study.json").write_text('{"protocol": []}')
+    assert refusal(bciigl, studied) == f"{studied / 'study.json'}: does not describe a study"
+
+
+def test_what_is_no_report_in_a_study_is_left_alone(bciigl, studied):
+    (studied / "report.html").write_text("my thesis")
+    before = digests(studied)
+    line = refusal(bciigl, studied)
+    assert line == (
+        f"{studied / 'report.html'}: exists already and is no report of bciigl; it is left alone"
+    )
+    assert digests(studied) == before
+    assert not (studied / "report_figures").exists()

@@ -1,11 +1,15 @@
-"""A recorded session that the tests of reports share and do not change."""
+"""A recorded session and a study that the tests of reports share and do not change."""
 
 import pytest
 from recordings import reported_protocol
+from studies import study
 
 from bciigl.loop.session import record
 from bciigl.recording import open_dataset
 from bciigl.report.session import session_sections
+from bciigl.report.study import study_sections
+from bciigl.study import run_study
+from bciigl.study.controls import PERMUTED, SILENCED
 from bciigl.tasks.sessions import learn_session, load_session
 
 
@@ -33,3 +37,22 @@ def results(dataset, recorded):
 def sections(dataset):
     """Return the sections of its report, by their titles."""
     return {each.title: each for each in session_sections(dataset)}
+
+
+@pytest.fixture(scope="session")
+def finished_study(tmp_path_factory):
+    """Return a study of two noise levels with all its results."""
+    mine = study(
+        learners=["ai_igl", "cb", "ceiling"],
+        controls=(SILENCED, PERMUTED),
+        study={"noise": [0.05, 0.4], "repeats": 2},
+    )
+    outcome = run_study(mine, tmp_path_factory.mktemp("studied") / "out", jobs=1)
+    assert (outcome.failed, outcome.missing) == ([], 0)
+    return mine, outcome.results
+
+
+@pytest.fixture(scope="session")
+def study_parts(finished_study):
+    """Return the sections of its report, by their titles."""
+    return {each.title: each for each in study_sections(*finished_study)}

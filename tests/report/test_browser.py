@@ -7,6 +7,7 @@ import pytest
 
 from bciigl.report.page import write_page
 from bciigl.report.session import lead
+from bciigl.report.study import lead as study_lead
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FITS = "document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth"
@@ -31,35 +32,40 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def report(dataset, sections, tmp_path_factory):
-    """Write the report of a session."""
+@pytest.fixture(scope="module", params=["session", "study"])
+def report(request, dataset, sections, finished_study, study_parts, tmp_path_factory):
+    """Write a report; return its path and how many figures it has."""
     path = tmp_path_factory.mktemp("browser") / "report.html"
-    write_page(path, "A report", list(sections.values()), lead=lead(dataset))
-    return path
+    parts, words = {
+        "session": (sections, lead(dataset)),
+        "study": (study_parts, study_lead(finished_study[0])),
+    }[request.param]
+    write_page(path, "A report", list(parts.values()), lead=words)
+    return path, {"session": 6, "study": 7}[request.param]
 
 
 @pytest.mark.parametrize("width", [320, 360, 1280])
 def test_report_is_shown_whole_and_alone(browser, report, width):
+    path, figures = report
     page = browser.new_page(viewport={"width": width, "height": 800})
     complaints, requests = [], []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(report.as_uri())
+    page.goto(path.as_uri())
     assert page.locator("h1").inner_text() == "A report"
-    assert page.evaluate(DECODED) == [True] * 6
+    assert page.evaluate(DECODED) == [True] * figures
     assert page.evaluate(FITS)
     assert page.evaluate(FONT) >= 14
     assert page.evaluate(WIDEST) <= width
-    assert [each for each in requests if not each.startswith("data:")] == [report.as_uri()]
+    assert [each for each in requests if not each.startswith("data:")] == [path.as_uri()]
     assert complaints == []
     page.close()
 
 
 def test_contents_lead_to_their_sections(browser, report):
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(report.as_uri())
+    page.goto(report[0].as_uri())
     page.get_by_role("link", name="Methods").click()
     assert page.url.endswith("#methods")
     assert page.locator("h2#methods").is_visible()
@@ -69,7 +75,7 @@ def test_contents_lead_to_their_sections(browser, report):
 
 def test_wide_tables_scroll_by_themselves(browser, report):
     page = browser.new_page(viewport={"width": 320, "height": 800})
-    page.goto(report.as_uri())
+    page.goto(report[0].as_uri())
     hidden = "element => element.scrollWidth - element.clientWidth"
     assert page.locator(".scroll").first.evaluate(hidden) > 0
     page.close()

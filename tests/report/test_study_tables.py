@@ -1,10 +1,8 @@
 """Tables: the numbers of the rows, in text and HTML alike."""
 
-import re
-from html.parser import HTMLParser
-
 import pytest
 from studies import all_made_up, study
+from tables import cells, html_tables
 
 from bciigl.report.study_tables import accuracy_tables, difference_tables
 from bciigl.report.table import Table
@@ -19,33 +17,13 @@ MINE = Study(
 ROWS = rows(MINE, all_made_up(MINE))
 
 
-class Cells(HTMLParser):
-    """Collects the cells of a table, row by row."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-
-    def handle_starttag(self, tag, attrs):
-        """Begin a row or a cell."""
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_data(self, data):
-        """Add to the cell."""
-        self.rows[-1][-1] += data
-
-
 def of_text(table: Table) -> list[list[str]]:
-    return [re.split(r"\s{2,}", line.strip()) for line in table.as_text().splitlines()]
+    return [cells(line) for line in table.as_text().splitlines()]
 
 
 def of_html(table: Table) -> list[list[str]]:
-    cells = Cells()
-    cells.feed(table._repr_html_())
-    return [[cell.strip() for cell in row] for row in cells.rows]
+    (found,) = html_tables(table._repr_html_())
+    return found
 
 
 def expected(noise: float) -> dict[str, dict[str, str]]:
@@ -130,9 +108,3 @@ def test_learner_without_results_at_a_level_has_a_dash_there():
     lines = of_text(accuracy_tables(missing)[""])
     (line,) = (each for each in lines if each[0] == f"ai_igl, {SILENCED}")
     assert line[2] == "-" and line[1] != "-"
-
-
-def test_what_could_be_markup_is_text_in_a_page():
-    html = Table(["a<b>"], [["  <script>"]])._repr_html_()
-    assert "<b>" not in html and "<script>" not in html
-    assert of_html(Table(["a<b>", "&"], [["  x", "1 < 2"]])) == [["a<b>", "&"], ["x", "1 < 2"]]
