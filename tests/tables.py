@@ -1,6 +1,7 @@
 """Tables read back from what a person sees."""
 
 import re
+from collections.abc import Container
 from html.parser import HTMLParser
 
 
@@ -32,11 +33,12 @@ class _Tables(HTMLParser):
             self.tables[-1][-1][-1] += data
 
 
-def html_tables(html: str) -> list[list[list[str]]]:
-    """Return the cells of all tables in a page, head first, without indents."""
+def html_tables(html: str, *, indents: bool = False) -> list[list[list[str]]]:
+    """Return the cells of all tables in a page, head first; with the indents of details or not."""
     found = _Tables()
     found.feed(html)
-    return [[[cell.strip() for cell in row] for row in table] for table in found.tables]
+    strip = str.rstrip if indents else str.strip
+    return [[[strip(cell) for cell in row] for row in table] for table in found.tables]
 
 
 def cells(line: str) -> list[str]:
@@ -55,10 +57,12 @@ def text_tables(text: str, head: str) -> list[list[list[str]]]:
     return found
 
 
-def by_detail(table: list[list[str]], labels: list[str]) -> dict[tuple[str, str], list[str]]:
-    """Return the rows of a table by the label they are about and, of details, their name."""
-    rows, label = {}, ""
-    for name, *values in table[1:]:
+def by_detail(table: list[list[str]], labels: Container[str]) -> dict[tuple, dict[str, str]]:
+    """Return the cells of a table by label, name of a detail, and noise level."""
+    (_, *levels), *rows = table
+    found, label = {}, ""
+    for name, *values in rows:
         label = name if name in labels else label
-        rows[label, "" if name == label else name] = values
-    return rows
+        key = (label, "" if name == label else name.strip())
+        found[key] = dict(zip(levels, values, strict=True))
+    return found

@@ -1,0 +1,153 @@
+"""The same numbers wherever they are shown."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from studies import TINY_OPTIONS
+from tables import by_detail, cells, html_tables, text_tables
+
+from bciigl.report.table import Table
+
+ROOT = Path(__file__).parents[1]
+COMMAND = "bciigl reproduce table2"
+
+
+def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
+    more = "--noise 0.4 --repeats 2 --learner cb --vary timing.isi=7,8 --jobs 1".split()
+    command = ("sweep", *TINY_OPTIONS, *more, "--out", tmp_path / "out")
+    document = json.loads(bciigl(*command, "--json").stdout)
+    printed = text_tables(bciigl(*command).stdout, "noise")
+    assert bciigl("report", tmp_path / "out").exit_code == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    shown = [each for each in html_tables(page) if each[0][0] == "noise"]
+    with (tmp_path / "out" / "report_figures" / "accuracy.tsv").open() as file:
+        drawn = list(csv.DictReader(file, delimiter="\t"))
+    assert (len(document), len(drawn), len(printed)) == (8, 8, 2)
+    assert printed == shown
+    learners = ["ceiling", "cb", "chance (labels permuted)"]
+    for row, line in zip(document, drawn, strict=True):
+        (low, high), varied = row["interval"], row["varied"]["timing.isi"]
+        assert (line["learner"], float(line["noise"])) == (row["learner"], row["noise"])
+        assert float(line["timing.isi"]) == varied
+        names = {"accuracy": row["accuracy"], "interval_low": low, "interval_high": high}
+        assert {name: float(line[name]) for name in names} == names
+        table = printed[varied == 8]
+        found, level = by_detail(table, learners), f"{row['noise']:g}"
+        accuracy = f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
+        assert found[row["learner"], ""][level] == accuracy
+        assert found[row["learner"], "95 % interval"][level] == f"{low:.1f} to {high:.1f}"
+    text = f"{max(document, key=lambda row: row['noise'])['accuracy']:.1f} %"
+    assert f"<dd>{text}</dd>" in page
+
+
+def shown_after_the_command(text: str) -> str | None:
+    """Return what a page says that the command prints: in its own block, or in the next one."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    for place, (kind, block) in enumerate(blocks):
+        found = re.search(rf"{COMMAND}(?: --(?:jobs|out) \S+)*(?: +#.*)?\n", block)
+        if found and kind == "console" and block[found.end() :].strip():
+            return block[found.end() :].split("\n$ ")[0]
+        if found and [each[0] for each in blocks[place + 1 : place + 2]] == ["console"]:
+            return blocks[place + 1][1]
+    return None
+
+
+def notebook_tables() -> dict[str, list[list[str]]]:
+    """Return the tables that the notebook shows, by the first word of their heads."""
+    notebook = json.loads((ROOT / "notebooks" / "table2.ipynb").read_text())
+    html = [
+        "".join(output.get("data", {}).get("text/html", ""))
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+    ]
+    return {table[0][0]: table for each in html for table in html_tables(each, indents=True)}
+
+
+def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, list[str]]:
+    """Return how many cells of printed tables are among these, and all that are not.
+
+    A printed table may leave out rows (with ``...`` in their place) and noise levels.
+    """
+    count, missing, known, head, label = 0, [], None, [], ""
+    for line in text.splitlines():
+        name, *values = cells(line) if line.strip() else [""]
+        if name in tables:
+            known, head = tables[name], values
+            missing += [f"{name}: {each}" for each in head if each not in known[0]]
+            rows = by_detail(known, {row[0] for row in known if row[0] == row[0].strip()})
+        elif not name:
+            known = None
+        elif known is not None and name != "...":
+            detail = line.startswith(" ")
+            label = label if detail else name
+            key = (label, name if detail else "")
+            for level, value in zip(head, values, strict=True):
+                count += 1
+                if rows.get(key, {}).get(level) != value:
+                    missing.append(f"{', '.join(filter(None, key))} at {level}: {value}")
+    return count, missing
+
+
+def test_the_readme_shows_the_table_of_the_notebook():
+    readme = (ROOT / "README.md").read_text()
+    text = shown_after_the_command(readme)
+    if text is None:
+        assert "±" not in "".join(re.findall(r"^```.*?^```", readme, re.DOTALL | re.MULTILINE))
+        pytest.skip(f"README.md shows nothing of what {COMMAND} prints")
+    count, missing = missing_from(text, notebook_tables())
+    assert missing == []
+    assert count, "there is no table below the command"
+
+
+TABLE = Table(
+    ["noise", "0.05", "1"],
+    [
+        ["ai_igl", "99.0 ± 0.1", "90.0 ± 1.0"],
+        ["  95 % interval", "98.0 to 99.5", "88.0 to 92.0"],
+        ["cb", "99.5 ± 0.1", "93.0 ± 1.0"],
+        ["  95 % interval", "99.0 to 99.9", "92.0 to 94.0"],
+    ],
+)
+README = """
+`bciigl reproduce table2` is the command:
+
+```sh
+pip install .
+bciigl reproduce table2
+```
+
+```console
+accuracy in percent
+
+noise                      1
+cb                93.0 ± 1.0
+  95 % interval  92.0 to 94.0
+...
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "missing"),
+    [
+        ("", "", []),
+        ("93.0 ± 1.0", "93.1 ± 1.0", ["cb at 1: 93.1 ± 1.0"]),
+        ("92.0 to 94.0", "88.0 to 92.0", ["cb, 95 % interval at 1: 88.0 to 92.0"]),
+        ("cb  ", "xy  ", ["xy at 1: 93.0 ± 1.0", "xy, 95 % interval at 1: 92.0 to 94.0"]),
+        (" 1\n", " 0.05\n", ["cb at 0.05: 93.0 ± 1.0", "cb, 95 % interval at 0.05: 92.0 to 94.0"]),
+    ],
+)
+def test_a_wrong_cell_in_a_page_would_be_found(old, new, missing):
+    text = shown_after_the_command(README.replace(old, new, 1) if old else README)
+    (table,) = html_tables(TABLE._repr_html_(), indents=True)
+    assert missing_from(text, {"noise": table}) == (2, missing)
+
+
+def test_commands_and_their_output_may_share_a_block():
+    block = f"```console\n$ {COMMAND}\nnoise  1\ncb     2\n$ ls\n```\n"
+    assert shown_after_the_command(block) == "noise  1\ncb     2"
+    assert shown_after_the_command(f"```sh\n{COMMAND}\n```\n") is None
+    assert shown_after_the_command(f"Use `{COMMAND}`.\n```console\nother\n```\n") is None
