@@ -63,13 +63,6 @@ def table(finished_study):
 
 
 @pytest.fixture(scope="module")
-def paper():
-    """Return Table 2 at one level with one session, and the sections of its report."""
-    mine = table2(noise=(0.1,), repeats=1, seed=3)
-    return mine, sections_of(mine)
-
-
-@pytest.fixture(scope="module")
 def varied():
     """Return a study of fields that are not easily written, and the sections of its report."""
     vary = {
@@ -175,20 +168,19 @@ def test_methods_name_levels_repeats_and_what_was_varied(study_parts, varied):
             assert str(value) in text
 
 
-def test_all_that_is_cited_is_among_the_references(study_parts, paper, varied):
-    for sections in (study_parts, paper[1], varied[1]):
-        methods = sections["Methods"]
-        text = " ".join(methods.paragraphs)
-        cited = set(re.findall(r"\w+(?: et al\.)?, \d{4}", text))
-        assert {"Ellis et al., 2020", "Hesterberg, 2015"} <= cited
-        assert sorted(methods.references) == sorted(REFERENCES[each] for each in cited)
-        others = "".join(
-            words
-            for section in sections.values()
-            if section is not methods
-            for words in section.paragraphs
-        )
-        assert not re.search(r"et al\.", others)
+def assert_cited(sections):
+    """See to it that all that is cited is among the references, and nothing else."""
+    methods = sections["Methods"]
+    cited = set(re.findall(r"\w+(?: et al\.)?, \d{4}", " ".join(methods.paragraphs)))
+    assert {"Ellis et al., 2020", "Hesterberg, 2015"} <= cited
+    assert sorted(methods.references) == sorted(REFERENCES[each] for each in cited)
+    others = [each for each in sections.values() if each is not methods]
+    assert "et al." not in "".join(words for each in others for words in each.paragraphs)
+
+
+def test_all_that_is_cited_is_among_the_references(study_parts, varied):
+    assert_cited(study_parts)
+    assert_cited(varied[1])
 
 
 def test_seeds_and_versions_are_told(finished_study, study_parts):
@@ -227,12 +219,6 @@ def same_table(text):
     return table2(**{name: given[name] for name in ("noise", "repeats", "seed", "separate")})
 
 
-def test_the_command_makes_the_same_table_again(paper):
-    mine, sections = paper
-    assert same_table(sections["How to do it again"].preformatted) == mine
-    assert not any("study.yaml" in words for words in sections["How to do it again"].paragraphs)
-
-
 def test_the_command_has_levels_in_full_and_separate_recordings():
     changes = {"recording": "separate", "estimate": "frame", "seed": 5}
     noise = [0.123456789, 1.0]
@@ -245,15 +231,19 @@ def test_the_command_has_levels_in_full_and_separate_recordings():
     assert "Recording: one BOLD series" not in text and "Test: a session of its own" in text
 
 
-def test_table_2_has_its_departures_and_the_published_figures(paper):
-    mine, sections = paper
+def test_table_2_has_its_command_its_departures_and_the_published_figures():
+    mine = table2(noise=(0.1,), repeats=1, seed=3)
+    sections = sections_of(mine)
     assert list(sections) == SECTIONS
+    assert same_table(sections["How to do it again"].preformatted) == mine
+    assert not any("study.yaml" in words for words in sections["How to do it again"].paragraphs)
     words = sections["Where this is not the paper's experiment"].paragraphs
     assert [each.lower() for each in words] == [each.lower() for each in departures(mine.protocol)]
     assert all(each[0].isupper() and each.endswith(".") for each in words)
     labels = {row[0]: row[1:] for row in sections["The table"].tables[0].rows}
     assert labels["  published"] != ["-"]
     assert "Stars are published figures" in drawings(sections)["accuracy"].caption
+    assert_cited(sections)
 
 
 def test_unfinished_studies_say_so_and_what_begins_is_told():
