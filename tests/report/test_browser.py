@@ -33,15 +33,16 @@ def browser():
 
 
 @pytest.fixture(scope="module", params=["session", "study"])
-def report(request, dataset, sections, finished_study, study_parts, tmp_path_factory):
+def report(request, tmp_path_factory):
     """Write a report; return its path and how many figures it has."""
     path = tmp_path_factory.mktemp("browser") / "report.html"
-    parts, words = {
-        "session": (sections, lead(dataset)),
-        "study": (study_parts, study_lead(finished_study[0])),
-    }[request.param]
+    get = request.getfixturevalue  # so that only what is reported is made
+    if request.param == "session":
+        parts, words, figures = get("sections"), lead(get("dataset")), 6
+    else:
+        parts, words, figures = get("study_parts"), study_lead(get("finished_study")[0]), 7
     write_page(path, "A report", list(parts.values()), lead=words)
-    return path, {"session": 6, "study": 7}[request.param]
+    return path, figures
 
 
 @pytest.mark.parametrize("width", [320, 360, 1280])
