@@ -25,6 +25,20 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     return arrays
 
 
+def read_array(path: str | os.PathLike) -> np.ndarray:
+    """Return the array of an NPY file.
+
+    Raises
+    ------
+    BciiglError
+        As `read_arrays` does.
+    """
+    array = _read(Path(path))
+    if isinstance(array, dict):
+        raise BciiglError(f"{path}: holds several arrays; give an NPY file")
+    return array
+
+
 def _read(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     try:
         found = np.load(path, allow_pickle=False)

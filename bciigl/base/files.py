@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     If writing fails, `path` is left as it was.
     """
     path = Path(path)
-    temporary = path.with_name(f".{os.getpid()}.tmp.{path.name}")
+    temporary = path.with_name(f".{_own()}.tmp.{path.name}")
     try:
         with named_errors(path):
             yield temporary
@@ -46,10 +47,15 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def _own() -> str:
+    """Return a name that no other process has, on whatever machine that shares the disk."""
+    return secrets.token_hex(8)
+
+
 def remove_unfinished(folder: str | os.PathLike) -> None:
     """Delete what `written_file` left in a folder, at any depth, when the program was killed."""
     for path in Path(folder).rglob(".*.tmp.*"):
-        if re.match(r"\.\d+\.tmp\.", path.name):
+        if re.match(r"\.[\da-f]+\.tmp\.", path.name):
             path.unlink()
 
 
@@ -73,7 +79,7 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     """
     folder = Path(os.path.abspath(folder))
     _refuse_unless_new(folder)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    temporary = folder.with_name(f".{folder.name}.{_own()}.tmp")
     with _made(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()

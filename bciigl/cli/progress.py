@@ -1,6 +1,7 @@
 """Progress on standard error: a moving line on a terminal, plain lines elsewhere."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -59,15 +60,24 @@ def bar(step: str) -> Iterator[Callable[[int, int], None]]:
 
 def _tenths(step: str) -> Callable[[int, int], None]:
     """Return a function that prints a line whenever another tenth is done."""
-    tenths = 0
+    tenths, began, before = 0, None, 0
 
     def show(done: int, total: int) -> None:
-        nonlocal tenths
+        nonlocal tenths, began, before
+        if began is None:
+            began, before = time.monotonic(), done
         if total and 10 * done // total > tenths:
             tenths = 10 * done // total
-            click.echo(f"{step}: {done} of {total}", err=True)
+            left = _left(time.monotonic() - began, done - before, total - done)
+            click.echo(f"{step}: {done} of {total}{left}", err=True)
 
     return show
+
+
+def _left(seconds: float, done: int, to_do: int) -> str:
+    """Return how long it will take, if that is a minute or more."""
+    minutes = seconds * to_do / max(done, 1) / 60
+    return f", about {minutes:.0f} min left" if minutes >= 1 else ""
 
 
 def _on_terminal() -> bool:

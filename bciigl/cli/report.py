@@ -37,12 +37,15 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
     """
     from bciigl.base.errors import BciiglError
     from bciigl.learn import InputError
+    from bciigl.recording import is_dataset
     from bciigl.report.page import refuse_others_file, write_report
     from bciigl.study.store import is_study
 
     if not Path(source).is_dir():
         what = "is not a folder" if Path(source).exists() else "no such folder"
         raise BciiglError(f"{source}: {what}")
+    if not is_study(source) and not is_dataset(source):
+        raise BciiglError(f"{source}: is neither a dataset nor a study of bciigl")
     title, lead, sections = (_study if is_study(source) else _session)(source, folder)
     path = Path(out) if out is not None else _default(source)
     refuse_others_file(path)
@@ -80,12 +83,15 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     from bciigl.base.errors import BciiglError
     from bciigl.report.study import lead, study_sections
     from bciigl.study import open_study
+    from bciigl.study.store import CELLS
 
     if folder is not None:
         raise BciiglError("--folder is for sessions: a study knows where its protocol was")
     study, results = open_study(source)
     if not results:
-        raise BciiglError(f"{source}: no session of this study is finished yet")
+        others = any(Path(source, CELLS).glob("*.json"))
+        reason = "its results are of another version or grid" if others else "none is finished yet"
+        raise BciiglError(f"{source}: there are no sessions to report: {reason}")
     title = f"{study.protocol.name}: report of a study"
     return title, lead(study), partial(study_sections, study, results)
 

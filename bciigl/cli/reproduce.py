@@ -69,7 +69,7 @@ def table2(
     )
     out = out or ("table2_separate" if separate else "table2")
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    shared.finish(study, out, outcome, as_json)
+    shared.finish(study, out, outcome, as_json, partial=share is not None)
 
 
 def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool) -> None:
@@ -85,4 +85,5 @@ def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool
         raise BciiglError(f"--repeats should be 1 or more, got {repeats}")
     with bar("learning") as progress:
         table = released.released_rows(folder, repeats=repeats or 20, progress=progress)
-    shared.echo_table(table, [*released.NOTES, *control_notes([PERMUTED, MEAN_REMOVED])], as_json)
+    notes = [*released.NOTES, *control_notes([PERMUTED, MEAN_REMOVED])]
+    shared.echo_table(table, notes, as_json, "accuracy in percent, of one recording a noise level")

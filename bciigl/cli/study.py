@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -77,6 +78,7 @@ def run(
                 cluster=cluster,
                 share=share,
                 progress=progress,
+                report=lambda words: click.echo(words, err=True),
             )
     except KeyboardInterrupt:
         again = "run the same command again to go on"
@@ -84,13 +86,18 @@ def run(
         raise
 
 
-def finish(study: Study, out: str, outcome: Outcome, as_json: bool) -> None:
-    """Print the table of a study as far as it has come; fail if cells have failed."""
+def finish(study: Study, out: str, outcome: Outcome, as_json: bool, *, partial: bool) -> None:
+    """Print the table of a study as far as it has come; fail if cells have failed.
+
+    Of a part of a study there is no table until all parts are done.
+    """
     from bciigl.study import rows
     from bciigl.study.notes import notes
+    from bciigl.study.store import CELLS
 
     table = rows(study, outcome.results)
-    echo_table(table, notes(study, table), as_json)
+    if as_json or not (partial and outcome.missing):
+        echo_table(table, notes(study, table), as_json)
     if outcome.failed:
         count = len(outcome.failed)
         click.echo(
@@ -100,14 +107,20 @@ def finish(study: Study, out: str, outcome: Outcome, as_json: bool) -> None:
         click.echo(
             f"{outcome.missing} of {len(study.cells)} cells are still to be run in {out}", err=True
         )
+    if others := len(list(Path(out, CELLS).glob("*.json"))) - len(outcome.results):
+        said = f"{others} finished sessions in {out} are of other settings, and not in this table"
+        click.echo(said, err=True)
     if not as_json:
-        click.echo(f"results in {out}; for figures and all details: bciigl report {out}")
+        click.echo(f"results in {out}; figures and all else: bciigl report {shlex.quote(out)}")
     if outcome.failed:
         raise click.exceptions.Exit(1)
 
 
-def echo_table(table: list[Row], notes: list[str], as_json: bool) -> None:
-    """Print rows as a JSON document, or as tables with what must be known to read them."""
+def echo_table(table: list[Row], notes: list[str], as_json: bool, heading: str = "") -> None:
+    """Print rows as a JSON document, or as tables with what must be known to read them.
+
+    By default the heading says what the means are over.
+    """
     if as_json:
         echo_json([row.as_dict() for row in table])
         return
@@ -116,19 +129,22 @@ def echo_table(table: list[Row], notes: list[str], as_json: bool) -> None:
         return
     from bciigl.report.study_tables import accuracy_tables, difference_tables
 
-    click.echo("\n\n".join(_in_words(table, accuracy_tables(table), difference_tables(table))))
+    parts = _in_words(accuracy_tables(table), difference_tables(table))
+    click.echo("\n\n".join([heading or _over_sessions(table), *parts]))
     click.echo("")
     for note in notes:
         click.echo(f"- {note}")
 
 
-def _in_words(table: list[Row], accuracies: dict, differences: dict) -> list[str]:
+def _over_sessions(table: list[Row]) -> str:
     repeats = sorted({row.repeats for row in table})
     counted = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
-    parts = [
-        f"accuracy in percent, mean ± standard error over {counted} session"
-        f"{'s' if repeats != [1] else ''}"
-    ]
+    plural = "" if repeats == [1] else "s"
+    return f"accuracy in percent, mean ± standard error over {counted} session{plural}"
+
+
+def _in_words(accuracies: dict, differences: dict) -> list[str]:
+    parts = []
     for name, each in accuracies.items():
         parts.append("\n".join(filter(None, [name, each.as_text()])))
         if name in differences:

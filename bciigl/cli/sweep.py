@@ -61,6 +61,7 @@ def sweep(
     goes on. With more noise levels, values or repeats it adds what is missing. A session that fails
     leaves its traceback in FOLDER/failed, and the exit code is then 1.
     """
+    from bciigl.base.errors import BciiglError
     from bciigl.protocol import find, parse_change
     from bciigl.study import Study
 
@@ -71,27 +72,37 @@ def sweep(
         "learners": list(learners) or None,
     }
     changes = {name: value for name, value in fields.items() if value is not None}
-    changes |= dict(map(parse_change, settings))
+    for name, value in map(parse_change, settings):
+        if name in changes:
+            raise BciiglError(f"--set {name} is given by another option already")
+        changes[name] = value
     wanted = protocol_of(protocol, changes)
     study = Study(wanted, str(find(protocol).parent.resolve()), _values(vary))
     _warn(study)
     out = out or f"{wanted.name}_sweep"
     outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    shared.finish(study, out, outcome, as_json)
+    shared.finish(study, out, outcome, as_json, partial=share is not None)
 
 
 def _warn(study: Study) -> None:
     """Tell what is unwise about varied values; the protocol's own warnings have been told."""
     from bciigl.protocol.science import advice
+    from bciigl.study.grid import in_words
 
-    known = set(advice(study.protocol))
+    protocol = study.protocol
+    noise, levels = protocol.brain.noise, protocol.study.noise
+    if "noise" in protocol.brain.model_fields_set and noise not in levels:
+        listed = ", ".join(f"{each:g}" for each in levels)
+        said = f"brain.noise ({noise:g}) is not used: noise levels are {listed}"
+        click.echo(f"warning: {said} (--noise, study.noise)", err=True)
+    known = set(advice(protocol))
     for setting in study.settings:
         for finding in advice(setting.protocol):
             if finding not in known:
                 known.add(finding)
-                values = ", ".join(f"{name}={value}" for name, value in setting.varied.items())
                 field = ".".join(map(str, finding.path))
-                click.echo(f"warning: with {values}: {field}: {finding.message}", err=True)
+                words = f"{in_words(setting.varied)}: {field}: {finding.message}"
+                click.echo(f"warning: with {words}", err=True)
 
 
 def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -105,7 +116,5 @@ def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
         name, listed = parse_change(f"{field}=[{values}]" if equals and values else text)
         if name in found:
             raise BciiglError(f"--vary {name} is given twice; list all its values in one")
-        if any(each in listed[:place] for place, each in enumerate(listed)):
-            raise BciiglError(f"--vary {text}: the values should all differ")
         found[name] = listed
     return found

@@ -32,7 +32,8 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         "Accuracy against noise: means over sessions with 95 % intervals. Learners are drawn side "
         "by side at each noise level."
         + (" Stars are published figures with their standard errors." if published else "")
-        + " The grey band is where 95 % of means lie if test labels are permuted."
+        + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
+        "policies as they are; those learned from nothing vary more."
     )
     best = max(rows, key=lambda row: (row.noise, row.control is None, row.learner == "ai_igl"))
     alt = (
@@ -120,7 +121,7 @@ def _draw(axis: Axes, rows: list[Row], noise: list[float], styles: dict[str, dic
     # Levels and learners have the same places in all panels, whatever is missing there.
     place = {level: number for number, level in enumerate(noise)}
     # Side by side, as many learners are at the same height.
-    aside = dict(zip(styles, np.linspace(-0.25, 0.25, len(styles)), strict=True))
+    aside = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)), strict=True))
     chance = {row.noise: row.chance for row in reversed(rows)}
     levels = sorted(chance)
     band = np.array([chance[level].interval for level in levels])

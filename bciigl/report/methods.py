@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bciigl import __version__
+from bciigl.brain.patterns import IMAGERY_SD
 from bciigl.brain.subject import BUILT_IN
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Cube, Sphere
@@ -64,6 +65,7 @@ def methods_paragraph(
     learners: Sequence[str] | None = None,
     tested: bool = True,
     own_agent: bool = False,
+    alone: bool = True,
 ) -> str:
     """Return what was done in one session, in full sentences to be put into a paper.
 
@@ -79,6 +81,8 @@ def methods_paragraph(
         Whether they were tested.
     own_agent : bool
         Whether guesses were made by an agent that the protocol does not describe.
+    alone : bool
+        Whether it is all, not one session of a study.
     """
     learners = protocol.learners if learners is None else learners
     sentences = [
@@ -93,10 +97,13 @@ def methods_paragraph(
         *_noise(protocol),
         _estimates(protocol),
         *_learners(protocol, learners),
-        *([_test(protocol)] if tested else []),
-        f"The random seed was {protocol.seed}, and the SHA-256 of the protocol's content begins "
-        f"with {protocol.content_hash[:12]}.",
+        *([_test(protocol, alone)] if tested else []),
     ]
+    if alone:
+        sentences.append(
+            f"The random seed was {protocol.seed}, and the SHA-256 of the protocol's content "
+            f"begins with {protocol.content_hash[:12]}."
+        )
     return " ".join(sentences)
 
 
@@ -239,7 +246,8 @@ def _patterns(protocol: Protocol) -> str:
     answers = {"perception": ["each option seen"], "judgment": ["match", "mismatch"]}
     kinds = listed([each for kind in events[1:] for each in answers[kind]])
     imagined = (
-        f"had an expected correlation of {brain.similarity:g} with that of seeing it"
+        f"varied {IMAGERY_SD:.2g} times as much and had an expected correlation of "
+        f"{brain.similarity:g} with that of seeing it"
         if "perception" in events
         else "was a weighted sum of two more that were drawn likewise"
     )
@@ -337,13 +345,14 @@ def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:
         yield "All learners are scikit-learn estimators (Pedregosa et al., 2011)."
 
 
-def _test(protocol: Protocol) -> str:
+def _test(protocol: Protocol, alone: bool) -> str:
     trials = protocol.evaluation.test_trials
+    intervals = " and 95 % intervals by Wilson's method" if alone else ""
     return (
         f"Policies were tested on {counted(trials, 'trial')} of a second session, recorded in "
         f"{_runs(protocol, trials)} with the same patterns and new noise. Accuracy is the share of "
         "test trials in which the policy chose the option meant, with contexts centred by the mean "
-        "of their run and 95 % intervals by Wilson's method; chance is "
+        f"of their run{intervals}; chance is "
         f"{100 / len(protocol.task.options):.1f} %."
     )
 

@@ -150,6 +150,9 @@ def write_report(
     refuse_others_file(path)
     drawings = [each for section in sections for each in section.drawings]
     before = figure_names(path)
+    for name in {each.name for each in drawings} - set(before):
+        for file in Path(figures).glob(f"{name}.*"):
+            raise BciiglError(f"{file}: exists already and is not of an earlier report")
     written = {each.name: each.save(figures) for each in drawings}
     write_page(path, title, sections, lead=lead)
     for name in set(before) - set(written):

@@ -108,6 +108,6 @@ def _caption(recorded: Recorded, result: Result, options: int) -> str:
     )
     return (
         f"How probably each guess was a match, as {result.learner_id} decodes it from the feedback "
-        f"of the trials it learned from. {known} Match rates are those that the learner decoded, "
-        f"which for them also looks at the contexts.{some}"
+        f"of the trials it learned from. {known} The match rates above are decoded from feedback "
+        f"and contexts together.{some}"
     )

@@ -21,9 +21,8 @@ from bciigl.report.study_tables import accuracy_tables, difference_tables, inter
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
 from bciigl.study import Row, Study, rows
-from bciigl.study.controls import CONTROLS
-from bciigl.study.grid import Cell
-from bciigl.study.notes import scanner_notes
+from bciigl.study.grid import Cell, in_words
+from bciigl.study.notes import control_notes, scanner_notes
 from bciigl.study.store import Results
 from bciigl.study.table2 import NAME, departures
 
@@ -100,10 +99,16 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
         )
         for row in wanted
     ]
-    sessions = sum(cell.key in results for cell in study.cells)
+    finished = [cell for cell in study.cells if cell.key in results]
+    controls = sum(map(_silenced, finished))
+    besides = f", {controls} of them of a control" if controls else ""
     numbers += [
         KeyNumber(f"{shown[0].chance.mean:.1f} %", "chance, by permuted test labels"),
-        KeyNumber(str(sessions), "simulated sessions", "; ".join(scanner_notes(shown[:1]))),
+        KeyNumber(
+            str(len(finished)),
+            f"simulated sessions{besides}",
+            "; ".join(scanner_notes(shown[:1])),
+        ),
     ]
     return Section("At a glance", numbers=numbers, notices=_unfinished(study, results))
 
@@ -113,8 +118,8 @@ def _unfinished(study: Study, results: Results) -> list[Notice]:
     if not missing:
         return []
     text = (
-        f"{missing} of {len(study.cells)} sessions are not finished, or have failed: means are "
-        "over those that are. The command that began the study goes on with it."
+        f"Of {len(study.cells)} sessions {missing} are not there, unfinished or failed: means are "
+        "over the others. The command that began the study goes on with it."
     )
     return [Notice("unsure", "Not all is here", text)]
 
@@ -147,7 +152,7 @@ def _differences(table: Sequence[Row]) -> list[Section]:
 def _controls(study: Study) -> list[Section]:
     if not study.controls:
         return []
-    words = [f"{name}: should be {CONTROLS[name].expected}." for name in study.controls]
+    words = [f"{each}." for each in control_notes(study.controls)]
     return [Section("Controls", ["The same analysis with ai_igl, with less to find.", *words])]
 
 
@@ -165,7 +170,7 @@ def _views(cell: Cell, report: Report) -> list[Section]:
         record(cell.protocol, Path(place) / "example", folder=cell.folder)
         session = load(open_dataset(Path(place) / "example"), folder=cell.folder, report=report)
         sections = views(session, report)
-    varied = ", ".join(f"{name} = {value}" for name, value in cell.setting.varied.items())
+    varied = in_words(cell.setting.varied)
     words = (
         f"An example: the session of repeat {cell.repeat + 1} at noise {cell.setting.noise:g}"
         f"{', ' if varied else ''}{varied} (seed {cell.protocol.seed})."
@@ -174,17 +179,19 @@ def _views(cell: Cell, report: Report) -> list[Section]:
 
 
 def _methods(study: Study, example: Protocol) -> Section:
-    session = methods_paragraph(example)
+    session = methods_paragraph(example, alone=False)
     noise = listed([f"{each:g}" for each in study.protocol.study.noise])
     varied = "".join(
         f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
     )
+    controls = f" Controls were {listed(study.controls)}." if study.controls else ""
     whole = (
         f"This describes one session. Sessions were simulated at noise weights of {noise}, "
-        f"{_repeated(study)}, of another simulated person each time.{varied} All learners learned "
-        "from the same sessions. Accuracies are means over sessions with 95 % bootstrap intervals "
-        "(expanded percentiles; Hesterberg, 2015); learners were compared session by session by "
-        "random signs, and chance was estimated by permuting test labels."
+        f"{_repeated(study)}, of another simulated person each time (random seed "
+        f"{study.protocol.seed}).{varied}{controls} All learners learned from the same sessions. "
+        "Accuracies are means over sessions with 95 % bootstrap intervals (percentiles, widened "
+        "for few sessions; Hesterberg, 2015); learners were compared session by session by random "
+        "signs, and chance was estimated by permuting test labels."
     )
     return Section("Methods", [session, whole], references=references(f"{session} {whole}"))
 
@@ -206,8 +213,8 @@ def _again(study: Study, results: Results) -> Section:
     ]
     words = (
         "The command below makes the same study again, with the same numbers if the versions are "
-        "the same. A single session of it: bciigl simulate with the noise level and the seed of "
-        "its repeat."
+        "the same. A single session of it: bciigl simulate with the noise level, the varied values "
+        "and the seed of its repeat."
     )
     return Section(
         "How to do it again",

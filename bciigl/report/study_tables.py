@@ -26,7 +26,7 @@ def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
         if others:
             lines = [_differences(other, first) for other in others]
             tables[name] = Table(
-                [f"{first[0].label} less", *(_level(row.noise) for row in first)],
+                [f"{first[0].label} minus", *(_level(row.noise) for row in first)],
                 [line for pair in lines for line in pair],
             )
     return tables
@@ -51,8 +51,9 @@ def _accuracy_table(rows: list[Row]) -> Table:
             ("95 % interval", lambda row: interval(row.accuracy)),
             ("published", _published),
             ("difference", lambda row: _signed(row.difference)),
-            ("failed sessions", lambda row: f"{row.failed:.0f} %"),
-            ("objective, truth's", _objectives),
+            ("failed sessions", lambda row: _percent(row.failed)),
+            ("trusted sessions", lambda row: _percent(row.trusted)),
+            ("objective (truth's)", _objectives),
         ]
         for name, shown in details:
             cells = ["-" if row is None else shown(row) for row in mine]
@@ -94,7 +95,11 @@ def _objectives(row: Row) -> str:
     if row.objective is None:
         return "-"
     truth = "-" if row.truth_objective is None else f"{row.truth_objective:.2f}"
-    return f"{row.objective:.2f}, {truth}"
+    return f"{row.objective:.2f} ({truth})"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f} %"
 
 
 def _signed(value: float | None) -> str:

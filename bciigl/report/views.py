@@ -127,7 +127,7 @@ def _actions(session: Session) -> list[Table]:
             f"{each.match_rate:.2f}",
             "{:.2f} to {:.2f}".format(*each.interval),
             f"{each.separation:.1f}",
-            f"{each.wrong_flip:.3f}",
+            "< 0.001" if each.wrong_flip < 0.001 else f"{each.wrong_flip:.3f}",
         ]
         for each in found.actions
     ]

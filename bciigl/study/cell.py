@@ -6,6 +6,7 @@ from typing import Any
 
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
+from bciigl.brain import Brain
 from bciigl.loop import simulate
 from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Cell, Entry, StudyError
@@ -28,6 +29,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         recorded = recorded_sessions(cell.protocol, sessions)
         return {
             **cell.identity,
+            # As it is here and now, which may not be what the cell was made with.
+            "brain": Brain(cell.protocol, cell.folder).fingerprint,
             "repeat": cell.repeat,
             "versions": {name: version(name) for name in PACKAGES},
             "truth_objective": truth_objective(recorded),

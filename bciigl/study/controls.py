@@ -72,8 +72,7 @@ class Control:
 CONTROLS = {
     # Not a weight of 0: regression lets a judgment that is there leak into perception's estimate.
     SILENCED: Control(
-        "near chance: nobody judges, but in one series regression leaks a little of what was"
-        " imagined into the answer",
+        "near chance on average: nobody judges, and options are named at random",
         changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
     ),
     PERMUTED: Control(

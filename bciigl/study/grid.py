@@ -29,6 +29,8 @@ NOT_VARIED = {
     "name": "it changes nothing",
     "description": "it changes nothing",
 }
+TABLES = ("table2",)
+"""Tables of the paper that a study can reproduce."""
 # What changes neither a session nor what is learned from it.
 UNIMPORTANT = {"name", "description", "study", "learners"}
 
@@ -154,10 +156,14 @@ class Study:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a study."""
-        for name in self.vary:
+        for name, values in self.vary.items():
             for known, reason in NOT_VARIED.items():
                 if name == known or name.startswith(f"{known}."):
                     raise StudyError(f"{name} cannot be varied: {reason}")
+            if not values or any(each in values[:place] for place, each in enumerate(values)):
+                raise StudyError(f"{name}: should have values that all differ, got {values}")
+        if self.table not in (None, *TABLES):
+            raise StudyError(f"there is no table {self.table!r}; known are {', '.join(TABLES)}")
         for name in self.controls:
             if name not in CONTROLS:
                 near = did_you_mean(name, CONTROLS)
@@ -189,13 +195,17 @@ class Study:
         cells = []
         for repeat in range(self.protocol.study.repeats):
             seed = int(Seed(self.protocol.seed).rng("repeat", repeat).integers(2**32))
-            for setting in self.settings:
-                for entries, changes in ((plain, {}), (silenced, CONTROLS[SILENCED].changes)):
-                    if entries:
-                        protocol = self._changed(changes, setting.protocol)
-                        protocol = protocol.model_copy(update={"seed": seed})
-                        cells.append(self._cell(setting, repeat, protocol, entries))
+            for entries in filter(None, (plain, silenced)):
+                for setting in self.settings:
+                    protocol = self.simulated(setting, entries[0])
+                    protocol = protocol.model_copy(update={"seed": seed})
+                    cells.append(self._cell(setting, repeat, protocol, entries))
         return cells
+
+    def simulated(self, setting: Setting, entry: Entry) -> Protocol:
+        """Return the experiment that is simulated for an entry: the setting's, or a control's."""
+        changes = CONTROLS[entry.control].changes if entry.control is not None else {}
+        return self._changed(changes, setting.protocol)
 
     def _cell(
         self, setting: Setting, repeat: int, protocol: Protocol, entries: tuple[Entry, ...]
@@ -219,10 +229,15 @@ class Study:
         if found is not None and not findings:
             findings = brain_findings(found, Path(self.folder or ""))
         if findings:
-            raise StudyError("\n".join(_in_words(each, changes) for each in findings))
+            raise StudyError("\n".join(_finding(each, changes) for each in findings))
         return found
 
 
-def _in_words(finding: Finding, changes: Mapping[str, Any]) -> str:
-    varied = ", ".join(f"{name}={value}" for name, value in changes.items())
-    return printable(f"with {varied}: {'.'.join(map(str, finding.path))}: {finding.message}")
+def in_words(varied: Mapping[str, Any]) -> str:
+    """Return the values of varied fields, such as ``timing.isi = 3``."""
+    return ", ".join(f"{name} = {value}" for name, value in varied.items())
+
+
+def _finding(finding: Finding, changes: Mapping[str, Any]) -> str:
+    given = ", ".join(f"{name}={value}" for name, value in changes.items())
+    return printable(f"with {given}: {'.'.join(map(str, finding.path))}: {finding.message}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bciigl.base.arrays import read_arrays
+from bciigl.base.arrays import read_array
 from bciigl.base.progress import Progress, silent
 from bciigl.base.seeds import Seed
 from bciigl.learn.diagnose import TRUST
@@ -41,7 +41,7 @@ NOTES = [
     " in the order of the trials, so there is nothing to learn it from.",
 ]
 LEVEL = r"(\d+(?:\.\d*)?)"
-ORIGINAL = "data_{}_combined_noise_level_{}"
+ORIGINAL = "data_{}_combined_noise_level_{}.npy"
 ORIGINAL_NAMES = {
     "context": "imagination",
     "action": "action",
@@ -154,13 +154,10 @@ def _released(folder: Path) -> dict[float, Recorded]:
 
 def _original(folder: Path, level: str) -> Recorded:
     """Return the interactions at a noise level from the original files."""
-    files = read_arrays(folder)
-    arrays = {}
-    for name, theirs in ORIGINAL_NAMES.items():
-        file = ORIGINAL.format(theirs, level)
-        if file not in files:
-            raise StudyError(f"{folder}: {file}.npy is missing")
-        arrays[name] = files[file]
+    arrays = {
+        name: read_array(folder / ORIGINAL.format(theirs, level))
+        for name, theirs in ORIGINAL_NAMES.items()
+    }
     trials = len(np.atleast_1d(arrays["action"]))
     arrays["run"] = np.arange(trials) * RUNS // max(trials, 1)
     try:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.protocol.summary import summary
-from bciigl.study.grid import Setting, Study
+from bciigl.study.grid import Entry, Setting, Study, in_words
 from bciigl.study.published import Published, published
 from bciigl.study.statistics import (
     Chance,
@@ -76,12 +76,12 @@ class Row:
     @property
     def label(self) -> str:
         """The learner, and its control."""
-        return self.learner if self.control is None else f"{self.learner}, {self.control}"
+        return Entry(self.learner, self.control).label
 
     @property
     def setting(self) -> str:
         """The values of varied fields in words."""
-        return ", ".join(f"{field} = {value}" for field, value in self.varied.items())
+        return in_words(self.varied)
 
     @property
     def repeats(self) -> int:
@@ -136,14 +136,18 @@ def rows(study: Study, results: Results) -> list[Row]:
         mine = {label: _accuracies(each) for label, each in found.items()}
         for entry in study.entries:
             if entry.label in found:
-                others = {
+                protocol = study.simulated(setting, entry)
+                # A control that is simulated anew has no sessions in common with the others.
+                same = protocol == setting.protocol
+                others = [each for each in study.protocol.learners if each != entry.label]
+                paired = {
                     other: _difference(mine[entry.label], mine[other])
-                    for other in study.protocol.learners
-                    if other != entry.label and other in mine
+                    for other in others
+                    if same and set(mine[entry.label]) & set(mine.get(other, ()))
                 }
-                paired = {name: each for name, each in others.items() if each is not None}
                 paper = published_for(study.table, *entry, setting.noise)
-                table.append(_row(setting, *entry, found[entry.label], paired, paper))
+                about = summary(protocol)
+                table.append(_row(setting, *entry, found[entry.label], paired, paper, about))
     return table
 
 
@@ -154,6 +158,7 @@ def published_for(
     return published(table, learner, noise) if table and control is None else None
 
 
+MeanOrDifference = TypeVar("MeanOrDifference", Mean, Difference)
 Repeats = dict[int, tuple[EntryResult, float | None]]
 """By repeat: what a learner made of its session, and the truth's objective there."""
 
@@ -173,11 +178,16 @@ def _accuracies(repeats: Repeats) -> dict[int, float]:
     return {repeat: accuracy(np.array(each.confusion)) for repeat, (each, _) in repeats.items()}
 
 
-def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference | None:
+def _within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:
+    """Return a mean whose interval ends where percentages or their differences do."""
+    ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
+    return found._replace(interval=ends)
+
+
+def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
     both = sorted(set(mine) & set(others))
-    if not both:
-        return None
-    return difference_of([mine[each] for each in both], [others[each] for each in both])
+    found = difference_of([mine[each] for each in both], [others[each] for each in both])
+    return _within(found, -100.0)
 
 
 def _row(
@@ -187,8 +197,8 @@ def _row(
     repeats: Repeats,
     paired: dict[str, Difference],
     paper: Published | None,
+    about: dict[str, Any],
 ) -> Row:
-    about = summary(setting.protocol)
     accuracies = [value for _, value in sorted(_accuracies(repeats).items())]
     confusions = [np.array(each.confusion) for each, _ in repeats.values()]
     objectives = [
@@ -202,7 +212,7 @@ def _row(
         setting.varied,
         learner,
         control,
-        mean_of(accuracies),
+        _within(mean_of(accuracies), 0.0),
         accuracies,
         permutation_chance(confusions),
         percent(map(failed_option, confusions)),

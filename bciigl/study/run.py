@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from joblib import cpu_count
 
-from bciigl.base.progress import Progress, silent
+from bciigl.base.progress import Progress, Report, silent
 from bciigl.study.cell import run_cell
 from bciigl.study.grid import Cell, Study, StudyError
 from bciigl.study.store import (
@@ -65,6 +65,7 @@ def run_study(
     cluster: str | None = None,
     share: tuple[int, int] | None = None,
     progress: Progress = silent,
+    report: Report = silent,
 ) -> Outcome:
     """Run the cells of a study that are not finished yet.
 
@@ -85,6 +86,8 @@ def run_study(
         Run only the share ``i`` of ``n``, counted from 1, such as in a job array.
     progress : function, optional
         Called with how many cells are done, and how many there are.
+    report : function, optional
+        Told if a cluster has no workers yet.
 
     Raises
     ------
@@ -92,8 +95,13 @@ def run_study(
         If the folder is of another study, a file in it is damaged, or the scheduler cannot be
         reached.
     """
-    cells = study.cells if share is None else study.cells[share[0] - 1 :: share[1]]
-    with _workers(jobs or cpu_count(), cluster) as run:
+    if jobs is not None and jobs < 1:
+        raise StudyError(f"jobs should be 1 or more, got {jobs}")
+    part, parts = share or (1, 1)
+    if not 1 <= part <= parts:
+        raise StudyError(f"share should be from (1, {parts}) to ({parts}, {parts}), got {share}")
+    cells = study.cells[part - 1 :: parts]
+    with _workers(jobs or cpu_count(), cluster, report) as run:
         results = prepare_folder(study, out)
         waiting = [cell for cell in cells if cell.key not in results]
         done = len(cells) - len(waiting)
@@ -115,7 +123,7 @@ def run_study(
 
 
 @contextmanager
-def _workers(jobs: int, cluster: str | None) -> Iterator[Run]:
+def _workers(jobs: int, cluster: str | None, report: Report) -> Iterator[Run]:
     """Give what runs cells: processes here, or the workers of a scheduler once it has answered."""
     if cluster is None:
         yield partial(_in_processes, jobs)
@@ -124,13 +132,15 @@ def _workers(jobs: int, cluster: str | None) -> Iterator[Run]:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
-        raise StudyError("a cluster needs dask: pip install 'bciigl[dask]'") from None
+        raise StudyError("a cluster needs dask: install bciigl with its extra dask") from None
     try:
         get_address_host_port(cluster)
         client = Client(cluster, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise StudyError(f"no scheduler answers at {cluster!r} ({error})") from None
     with client:
+        if not client.scheduler_info()["workers"]:
+            report("the scheduler has no workers yet: waiting for them")
         yield partial(_on_cluster, client)
 
 
@@ -172,8 +182,11 @@ def _on_cluster(client: Client, cells: Sequence[Cell]) -> Iterator[tuple[Cell, F
     futures = [client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells]
     cell_of = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
     for future in as_completed(futures, loop=client.loop):
+        if future.cancelled():
+            raise StudyError("the scheduler was lost; what is finished is kept: run it again")
         error = future.exception()
-        yield cell_of[future.key], repr(error) if error else future.result()
+        failure = "".join(traceback.format_exception(error)) if error else None
+        yield cell_of[future.key], failure or future.result()
         future.release()
 
 

@@ -1,6 +1,7 @@
 """What repeats add up to: means that never come alone."""
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -64,9 +65,9 @@ class Difference(NamedTuple):
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of repeats with its standard error and interval.
 
-    The interval is the expanded percentile interval of Hesterberg [1]_: of few repeats, plain
-    percentiles of resampled means are too narrow, as resamples vary less than the population does.
-    Of two repeats it reaches from the one to the other.
+    The interval has the percentiles of resampled means, further from the mean by what they are too
+    near it for few repeats: resamples vary less than the population does, and its spread is not
+    known (the narrowness bias of [1]_).
 
     References
     ----------
@@ -82,8 +83,9 @@ def mean_of(values: Sequence[float]) -> Mean:
     # Sorted, so that the order of repeats does not change a bit of the result.
     means = np.sort(values)[resampled].mean(axis=1)
     n = len(values)
-    tail = norm.cdf(np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1))
-    return Mean(mean, float(error), _interval(means, tail))
+    wider = np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1) / norm.ppf(TAIL)
+    low, high = (mean + wider * (each - mean) for each in _interval(means))
+    return Mean(mean, float(error), (float(low), float(high)))
 
 
 def difference_of(values: Sequence[float], others: Sequence[float]) -> Difference:
@@ -92,11 +94,19 @@ def difference_of(values: Sequence[float], others: Sequence[float]) -> Differenc
     mean = mean_of(differences)
     if len(differences) < 2:
         return Difference(*mean, None)
-    signs = _rng().choice([-1.0, 1.0], size=(RESAMPLES, len(differences)))
-    by_chance = np.abs((signs * differences).mean(axis=1))
-    # The differences as they are count as one of the draws, so that p is never 0.
-    as_large = np.count_nonzero(by_chance >= abs(mean.mean) - 1e-9)
-    return Difference(*mean, (as_large + 1) / (RESAMPLES + 1))
+    by_chance = np.abs((_signs(len(differences)) * differences).mean(axis=1))
+    return Difference(*mean, float(np.mean(by_chance >= abs(mean.mean) - 1e-9)))
+
+
+def _signs(count: int) -> np.ndarray:
+    """Return all combinations of signs or, where they are too many, some of them at random.
+
+    That of no change is among them, so that no p is 0.
+    """
+    if 2**count <= RESAMPLES:
+        return np.array(list(product([1.0, -1.0], repeat=count)))
+    drawn = _rng().choice([1.0, -1.0], size=(RESAMPLES, count))
+    return np.vstack([np.ones(count), drawn])
 
 
 def percent(true: Iterable[bool]) -> float | None:
@@ -134,8 +144,8 @@ def permutation_chance(confusions: Sequence[np.ndarray]) -> Chance:
     return Chance(float(means.mean()), _interval(means))
 
 
-def _interval(draws: np.ndarray, tail: float = TAIL) -> tuple[float, float]:
-    low, high = np.quantile(draws, (tail, 1 - tail))
+def _interval(draws: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(draws, (TAIL, 1 - TAIL))
     return float(low), float(high)
 
 

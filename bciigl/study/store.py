@@ -142,7 +142,9 @@ def prepare_folder(study: Study, folder: str | os.PathLike) -> Results:
     results = read_results(study, folder)
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
-    write_text(folder / STUDY, _study_text(study), overwrite=True)
+    text = _study_text(study)
+    if (folder / STUDY).read_text(encoding="utf-8") != text:
+        write_text(folder / STUDY, text, overwrite=True)
     return results
 
 
@@ -229,7 +231,7 @@ def _refuse_another(folder: Path, ours: Study, theirs: Study) -> None:
 
 
 def _essence(study: Study) -> tuple[Protocol, dict[str, Any]]:
-    """Return what makes a study the same: its experiment but for what is varied, and its kind."""
+    """Return what makes a study the same: its experiment but for noise and size, and its kind."""
     unimportant = {name: Protocol.model_fields[name].default for name in UNIMPORTANT - {"name"}}
     protocol = study.protocol.model_copy(update=unimportant)
     # Noise levels are the study's; the protocol's own is not used.

@@ -113,7 +113,16 @@ def test_what_a_killed_program_left_is_removed_and_nothing_else(tmp_path):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     for place in ("a.nii.gz", "deep/er/b"):
         subprocess.run([sys.executable, "-c", program, tmp_path / place])
-    kept = [".tmp", ".bidsignore", ".x.tmp.y", "1.tmp.x", ".1.tmp", "deep/.1x.tmp.y", "deep/c"]
+    kept = [
+        ".tmp",
+        ".bidsignore",
+        ".x.tmp.y",
+        "1.tmp.x",
+        ".1.tmp",
+        "deep/.1x.tmp.y",
+        ".g1.tmp.y",
+        "deep/c",
+    ]
     for name in kept:
         (tmp_path / name).touch()
     left = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
@@ -163,3 +172,14 @@ def test_folder_that_cannot_be_made_is_named(tmp_path):
     with pytest.raises(NotADirectoryError, match="cannot be made") as error:
         make_folder(tmp_path / "file" / "a" / "b")
     assert error.value.filename == str(tmp_path / "file" / "a" / "b")
+
+
+def test_two_at_the_same_file_do_not_write_to_the_same_place(tmp_path):
+    """Not even with the same process number, as on two machines that share a disk."""
+    with written_file(tmp_path / "file") as one, written_file(tmp_path / "file") as other:
+        assert one != other
+        one.write_text("one")
+        other.write_text("other")
+    assert (tmp_path / "file").read_text() == "one"
+    with written_folder(tmp_path / "a") as one, written_folder(tmp_path / "b") as other:
+        assert one.name.split(".")[2] != other.name.split(".")[2]

@@ -5,6 +5,8 @@ import pty
 import subprocess
 import sys
 
+from bciigl.cli.progress import _left
+
 STEPS = (
     "from bciigl.cli.progress import steps\n"
     "with steps() as report:\n"
@@ -56,3 +58,9 @@ def test_a_bar_moves_on_a_terminal():
     shown = run_on_terminal(BAR)
     for words in ("counting", "30/30", "\x1b["):
         assert words in shown
+
+
+def test_time_left_is_told_from_a_minute_on():
+    assert _left(seconds=60, done=10, to_do=90) == ", about 9 min left"
+    assert _left(seconds=5, done=10, to_do=90) == ""
+    assert _left(seconds=0, done=0, to_do=90) == ""

@@ -72,7 +72,7 @@ def test_what_is_no_recorded_session_is_refused(bciigl, tmp_path, dataset):
     assert refusal(bciigl, tmp_path / "nothing") == f"{tmp_path / 'nothing'}: no such folder"
     (tmp_path / "file").touch()
     assert refusal(bciigl, tmp_path / "file") == f"{tmp_path / 'file'}: is not a folder"
-    assert "is not a dataset of bciigl" in refusal(bciigl, tmp_path)
+    assert "is neither a dataset nor a study" in refusal(bciigl, tmp_path)
     (dataset / "journal.txt").touch()
     assert "is not finished; bciigl simulate --resume" in refusal(bciigl, dataset)
 
@@ -151,7 +151,7 @@ def test_studies_need_no_folder(bciigl, studied):
 def test_studies_without_results_are_refused(bciigl, tmp_path):
     prepare_folder(STUDY, tmp_path / "new")
     before = digests(tmp_path)
-    expected = f"{tmp_path / 'new'}: no session of this study is finished yet"
+    expected = f"{tmp_path / 'new'}: there are no sessions to report: none is finished yet"
     assert refusal(bciigl, tmp_path / "new") == expected
     assert digests(tmp_path) == before
     assert not (tmp_path / "new" / "report_figures").exists()
@@ -183,3 +183,9 @@ def test_what_is_no_report_in_a_study_is_left_alone(bciigl, studied):
     )
     assert digests(studied) == before
     assert not (studied / "report_figures").exists()
+
+
+def test_results_of_another_version_are_not_taken_for_none(bciigl, studied):
+    for cell in (studied / "cells").iterdir():
+        cell.rename(cell.with_name(f"{'0' * 60}{cell.name[:4]}.json"))
+    assert "its results are of another version or grid" in refusal(bciigl, studied)

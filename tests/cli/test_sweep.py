@@ -96,7 +96,7 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
                 if (each["varied"], each["learner"]) == ({"timing.isi": isi}, learner)
             ]
             assert re.search(rf"^{learner}\s+{mine[0]}\s+{mine[1]}$", part, re.MULTILINE)
-        assert "ceiling less" in part
+        assert "ceiling minus" in part
     assert "in a real scanner: 0.2 h to learn" in result.stdout
     assert f"results in {folder}" in result.stdout
 
@@ -168,7 +168,7 @@ def test_failed_cells_are_told_and_the_exit_code_is_1(bciigl, tmp_path):
         (["--vary", "=3,4"], "=[3,4]: should be field=value"),
         (["--vary", "timing.isi="], "timing.isi=: has no value"),
         (["--vary", "timing.isi=3,[4"], "is not YAML"),
-        (["--vary", "timing.isi=8,8"], "the values should all differ"),
+        (["--vary", "timing.isi=8,8"], "should have values that all differ"),
         (["--vary", "timing.isi=8", "--vary", "timing.isi=9"], "timing.isi is given twice"),
         (["--vary", "timing.isi=8,-3"], "with timing.isi=-3, "),
         (["--vary", "timing.iso=8"], "timing.iso: unknown key; did you mean 'isi'?"),
@@ -270,3 +270,23 @@ def test_sweep_that_is_killed_and_run_again_has_the_rows_of_one_that_was_not(
     assert (result.exit_code, result.stdout) == (0, expected)
     whole = digests(tmp_path / "whole")
     assert whole.items() <= digests(out).items()
+
+
+def test_noise_that_is_not_swept_is_told(bciigl, tmp_path):
+    arguments = [*TINY_OPTIONS, "--repeats", 1, "--jobs", 1, "--out", tmp_path / "out"]
+    result = bciigl("sweep", *arguments, "--set", "brain.noise=0.7")
+    assert "warning: brain.noise (0.7) is not used: noise levels are 0.05" in result.stderr
+    again = bciigl("sweep", *arguments)
+    assert "brain.noise" not in again.stderr
+    result = bciigl("sweep", *arguments, "--set", "study.repeats=2")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "--set study.repeats is given by another option already\n",
+    )
+
+
+def test_sessions_of_other_settings_are_counted(bciigl, tmp_path):
+    arguments = [*TINY_OPTIONS, "--repeats", 1, "--jobs", 1, "--out", tmp_path / "out"]
+    bciigl("sweep", *arguments, "--noise", 0.4)
+    said = f"1 finished sessions in {tmp_path / 'out'} are of other settings"
+    assert said in bciigl("sweep", *arguments).stderr

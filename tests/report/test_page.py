@@ -115,3 +115,10 @@ def test_what_cannot_be_a_report_is_refused(tmp_path):
     (tmp_path / "link.html").symlink_to(tmp_path / "nothing")
     with pytest.raises(BciiglError, match="no report of bciigl"):
         refuse_others_file(tmp_path / "link.html")
+
+
+def test_figures_that_are_not_of_an_earlier_report_are_left_alone(tmp_path):
+    (tmp_path / "line.svg").write_text("mine")
+    with pytest.raises(BciiglError, match=r"line\.svg: exists already"):
+        write_report(tmp_path / "report.html", tmp_path, "T", [Section("S", drawings=[drawing()])])
+    assert [path.name for path in tmp_path.iterdir()] == ["line.svg"]

@@ -36,11 +36,13 @@ def expected(noise: float) -> dict[str, dict[str, str]]:
             "95 % interval": f"{low:.1f} to {high:.1f}",
             "failed sessions": f"{row.failed:.0f} %",
         }
+        if row.trusted is not None:
+            shown["trusted sessions"] = f"{row.trusted:.0f} %"
         if row.published:
             shown["published"] = "{:.2f} ± {:.2f}".format(*row.published)
             shown["difference"] = f"{row.accuracy.mean - row.published.accuracy:+.1f}"
         if row.objective is not None:
-            shown["objective, truth's"] = f"{row.objective:.2f}, {row.truth_objective:.2f}"
+            shown["objective (truth's)"] = f"{row.objective:.2f} ({row.truth_objective:.2f})"
         column[row.label] = shown
     return column
 
@@ -72,7 +74,7 @@ def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
 def test_differences_are_those_of_the_first_learner(read):
     (table,) = difference_tables(ROWS).values()
     head, *lines = read(table)
-    assert head == ["ai_igl less", "0.05", "0.3"]
+    assert head == ["ai_igl minus", "0.05", "0.3"]
     for place, noise in enumerate((0.05, 0.3), 1):
         (row,) = (each for each in ROWS if (each.noise, each.label) == (noise, "ai_igl"))
         paired = row.paired["igl_full_ci"]

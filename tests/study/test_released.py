@@ -162,7 +162,7 @@ def test_arrays_that_will_not_do_are_refused(tmp_path, changes, message):
 def test_original_file_that_is_missing_is_named(tmp_path, theirs):
     name = f"data_{theirs}_combined_noise_level_0.05.npy"
     (original(tmp_path / "original") / name).unlink()
-    with pytest.raises(BciiglError, match=f"{name} is missing"):
+    with pytest.raises(BciiglError, match=f"{name}: no such file"):
         released_rows(tmp_path / "original")
 
 

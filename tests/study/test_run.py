@@ -24,7 +24,7 @@ MINE = study(
 def finished(tmp_path_factory) -> Path:
     """Return the folder of a study that one process ran without a stop."""
     out = tmp_path_factory.mktemp("finished") / "out"
-    outcome = run_study(MINE, out)
+    outcome = run_study(MINE, out, jobs=1)
     assert (outcome.failed, outcome.missing) == ([], 0)
     return out
 
@@ -38,7 +38,7 @@ def stamps(out: Path) -> dict[str, tuple[int, int]]:
 def told(mine: Study, out: Path, **how) -> list[tuple[int, int]]:
     """Run a study and return how progress was reported."""
     found: list[tuple[int, int]] = []
-    run_study(mine, out, progress=lambda *each: found.append(each), **how)
+    run_study(mine, out, **{"jobs": 1, **how}, progress=lambda *each: found.append(each))
     return found
 
 
@@ -285,3 +285,24 @@ def test_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
         with pytest.raises(StudyError, match=f"no scheduler answers at '{address}'"):
             run_study(study(), tmp_path / "out", cluster=address)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [({"jobs": 0}, "jobs should be 1 or more"), ({"share": (0, 3)}, r"from \(1, 3\) to \(3, 3\)")],
+)
+def test_what_cannot_be_is_refused_before_a_folder_is_made(tmp_path, how, message):
+    with pytest.raises(StudyError, match=message):
+        run_study(MINE, tmp_path / "out", **how)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_mask_that_changes_after_its_study_was_made_fails_its_cells(tmp_path):
+    write_mask(tmp_path / "mask.nii.gz")
+    region = {"shape": "mask", "file": "mask.nii.gz"}
+    mine = Study(tiny(brain={"region": region}), str(tmp_path))
+    assert mine.cells
+    write_mask(tmp_path / "mask.nii.gz", at=(15, 41, 30))
+    outcome = run_study(mine, tmp_path / "out", jobs=1)
+    assert (len(outcome.failed), outcome.results) == (2, {})
+    assert "brain differs" in outcome.failed[0].read_text()

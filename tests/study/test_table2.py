@@ -44,6 +44,6 @@ def test_departures_from_the_paper_depend_on_what_is_simulated():
     def topics(**how) -> list[str]:
         return [each.partition(":")[0] for each in departures(table2(**how).protocol)]
 
-    common = ["learners", "region", "test"]
+    common = ["centring", "learners", "region", "test"]
     assert topics() == [*common, "recording", "signal", "estimates"]
     assert topics(separate=True) == common
