@@ -106,13 +106,13 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """A hash of all that its result depends on."""
+        """A hash of what its result depends on; versions of other packages are kept beside it."""
         text = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that its result depends on, as plain data."""
+        """What its result depends on, as plain data."""
         return {
             "bciigl": __version__,
             "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
