@@ -254,15 +254,19 @@ def _course(seconds: float, tr: float, duration: float, delay: float) -> np.ndar
     return course
 
 
-def _refuse_relative_paths(protocol: Protocol) -> None:
-    """Raise an error if it depends on a folder where the subject or region is."""
+def relative_paths(protocol: Protocol) -> dict[str, str]:
+    """Return the paths, by field, that depend on where the protocol's file is."""
     region, subject = protocol.brain.region, protocol.brain.subject
     paths = {"brain.subject": subject} if subject != BUILT_IN else {}
     if isinstance(region, Mask):
         paths["brain.region.file"] = region.file
-    for field, path in paths.items():
-        if not os.path.isabs(path):
-            raise BciiglError(
-                f"{field}: {path!r} is relative to the protocol's folder: use "
-                "Brain.from_file(file), or Brain(protocol, folder)"
-            )
+    return {field: path for field, path in paths.items() if not os.path.isabs(path)}
+
+
+def _refuse_relative_paths(protocol: Protocol) -> None:
+    """Raise an error if it depends on a folder where the subject or region is."""
+    for field, path in relative_paths(protocol).items():
+        raise BciiglError(
+            f"{field}: {path!r} is relative to the protocol's folder: use "
+            "Brain.from_file(file), or Brain(protocol, folder)"
+        )

@@ -8,10 +8,9 @@ from importlib.metadata import version
 import numpy as np
 
 from bciigl.base.progress import Report, silent
-from bciigl.brain.subject import BUILT_IN
+from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST
 from bciigl.protocol import dump
-from bciigl.protocol.model import Mask
 from bciigl.protocol.summary import summary
 from bciigl.recording import Dataset
 from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
@@ -224,10 +223,8 @@ def _command(session: Session) -> str:
 
 
 def _caveats(session: Session) -> list[str]:
-    brain, words = session.dataset.protocol.brain, []
-    paths = [brain.subject] if brain.subject != BUILT_IN else []
-    paths += [brain.region.file] if isinstance(brain.region, Mask) else []
-    if any(not os.path.isabs(each) for each in paths):
+    words, paths = [], relative_paths(session.dataset.protocol).values()
+    if paths:
         words.append(
             f"The protocol names {' and '.join(paths)}, relative to where its own file was: copy "
             f"{PROTOCOL} there first."

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bciigl import __version__
 from bciigl.base.errors import printable
 from bciigl.base.files import write_text, written_folder
+from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
 from bciigl.study.grid import UNIMPORTANT, Cell, Study, StudyError
@@ -184,10 +185,12 @@ def _cell_path(folder: str | os.PathLike, cell: Cell) -> Path:
 
 
 def _study_text(study: Study) -> str:
+    needed = any(relative_paths(each.protocol) for each in study.settings)
     document = {
         "bciigl": __version__,
         "protocol": study.protocol.model_dump(mode="json"),
-        "folder": study.folder,
+        # Where bciigl is installed is nobody's concern.
+        "folder": study.folder if needed else None,
         "vary": {name: list(values) for name, values in study.vary.items()},
         "controls": list(study.controls),
         "table": study.table,

@@ -181,7 +181,8 @@ def start(folder, *arguments):
 
 def test_two_processes_do_not_write_to_one_folder(bciigl, tmp_path):
     folder = tmp_path / "out"
-    process = start(folder)
+    # So long that it is still going on however slow this machine is.
+    process = start(folder, "--trials", 40_000)
     try:
         for option, message in {
             "--resume": "another process is recording there",
