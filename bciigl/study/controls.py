@@ -70,10 +70,15 @@ class Control:
 
 
 CONTROLS = {
-    # Not a weight of 0: regression lets a judgment that is there leak into perception's estimate.
+    # Regression lets events of one series leak into each other. So it is not enough that judgments
+    # have no weight; and what was imagined must be kept out of the answers, too.
     SILENCED: Control(
-        "near chance on average: nobody judges, and options are named at random",
-        changes={"task.events": ["imagination", "perception"], "feedback.perception": 1.0},
+        "at chance on average: nobody judges, and answers are recorded apart from imagination",
+        changes={
+            "task.events": ["imagination", "perception"],
+            "feedback.perception": 1.0,
+            "recording": "separate",
+        },
     ),
     PERMUTED: Control(
         "at chance: guesses, with their answers, are dealt out anew among the trials of a run",

@@ -2,15 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from bciigl.study.controls import CONTROLS, SILENCED
+from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Study
 from bciigl.study.rows import Row
 from bciigl.study.table2 import NAME, departures
-
-LEAK = (
-    "judgment silenced may be a little off chance: in one series a little of what was imagined is"
-    " in the answer, too"
-)
 
 
 def notes(study: Study, rows: Sequence[Row]) -> list[str]:
@@ -23,8 +18,6 @@ def notes(study: Study, rows: Sequence[Row]) -> list[str]:
         Its table.
     """
     found = [*scanner_notes(rows), *control_notes(study.controls)]
-    if SILENCED in study.controls and study.protocol.recording == "shared":
-        found.append(LEAK)
     return found + (departures(study.protocol) if study.table == NAME else [])
 
 
