@@ -1,12 +1,10 @@
-"""Accuracy after more and more runs, and the agent's own guesses."""
+"""Accuracy after more and more runs."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
-from bciigl.report.guesses import guesses_drawing, matches_by_run
 from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
 from bciigl.tasks.arrays import learn_from
 
@@ -61,17 +59,3 @@ def test_what_is_drawn_is_what_was_found(points):
     assert lines == expected
     assert axis.lines[0].get_ydata()[0] == pytest.approx(100 / 3)
     assert len({each[0].get_marker() for each in axis.containers}) == 3
-
-
-def test_the_agents_guesses_are_counted_run_by_run(dataset):
-    found = matches_by_run(dataset)
-    truth = dataset.truth("train")
-    right = int(truth.match[20:40].sum())
-    interval = binomtest(right, 20).proportion_ci(method="wilson")
-    second = found[1]
-    assert (second.run, second.guesses, second.uniform) == (2, 20, True)
-    numbers = (second.matched, second.low, second.high)
-    assert numbers == pytest.approx((5 * right, 100 * interval.low, 100 * interval.high))
-    drawing = guesses_drawing(found, 100 / 3)
-    assert drawing.columns["matched"] == [each.matched for each in found]
-    assert drawing.svg
