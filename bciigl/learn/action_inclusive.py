@@ -24,6 +24,7 @@ from bciigl.learn.interactions import (
     of_action,
 )
 from bciigl.learn.policy import DiagnosedPolicy
+from bciigl.learn.refit import refitted
 from bciigl.learn.search import Task, discover, in_folds
 from bciigl.learn.symmetry import Expectation, expectation
 
@@ -189,17 +190,21 @@ def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool)
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
     task = in_folds(Task(scalings.apply(data), fold, *expected, data.baseline, one_right))
-    found = discover(_recentred(task))
+    recentred = _recentred(task)
+    found = discover(recentred)
     model, data = found.model, task.data
     reward = found.reward(data.action)
-    if model.one_right:
+    decoder = np.vstack([model.feedback_weights, model.feedback_bias])
+    if one_right and (better := refitted(recentred, found)) is not None:
+        reward = better.evidence(recentred.data).reward(data.action)
+        policy, decoder = without_never_taken(better.policy, data.action), better.decoder
+    elif one_right:
         policy = np.vstack([model.context_weights, model.context_bias])
         policy = without_never_taken(policy, data.action)
     else:
         policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
     match_rate = _means(reward, data)
-    prior = logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
-    decoder = np.vstack([model.feedback_weights, model.feedback_bias + prior])
+    decoder[-1] += logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
     return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task, found))
 
 

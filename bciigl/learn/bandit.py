@@ -1,7 +1,7 @@
 """The offline contextual bandit oracle of Algorithm 1, and the skyline where reward is known."""
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from bciigl.base.errors import did_you_mean
 from bciigl.base.threads import one_thread
@@ -12,9 +12,10 @@ from bciigl.learn.interactions import (
     check_vector,
 )
 from bciigl.learn.logistic import fit_logistic
+from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.policy import LinearPolicy
 
-ESTIMATORS = ("direct", "ips", "dr")
+ESTIMATORS = ("direct", "ips", "dr", "one_right")
 # The score of an action that was never taken: no other is as low.
 NEVER = -1e3
 
@@ -44,9 +45,13 @@ def fit_policy(
         ``"direct"``: predict each action's reward from the trials it was taken in.
         ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
         ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
+        ``"one_right"``: predict which action is right, where exactly one is; see `one_right`.
     ridge : float
         In units of one trial's evidence.
     """
+    if estimator == "one_right":
+        policy = fit_one_right(context, action, logit(reward), n_actions, ridge=ridge)
+        return without_never_taken(policy, action)
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
         policy = [fit_logistic(context, each, reward * weight, ridge) for each in taken]
@@ -95,7 +100,7 @@ class ContextualBandit(LinearPolicy):
     n_actions : int, optional
         How many actions there are; by default one more than the largest in the data.
     estimator : str
-        ``"direct"``, ``"ips"`` or ``"dr"``; see `fit_policy`.
+        ``"direct"``, ``"ips"``, ``"dr"`` or ``"one_right"``; see `fit_policy`.
     ridge : float
         Of the regressions, in units of one trial's evidence.
 

@@ -26,6 +26,10 @@ class Evidence(NamedTuple):
     context: np.ndarray
     feedback: np.ndarray
 
+    def rows(self, index: np.ndarray) -> "Evidence":
+        """Return that of some of the trials."""
+        return Evidence(self.context[index], self.feedback[index])
+
     def predicted(self, action: np.ndarray) -> np.ndarray:
         """Return the probability of reward from the context alone, (trials,)."""
         return of_action(self.context, action)

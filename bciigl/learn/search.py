@@ -208,16 +208,36 @@ class Found(NamedTuple):
         Where it was found from.
     held_out : Evidence
         What models that saw none of a trial's fold say about it.
+    odds : array, (trials,)
+        Log-likelihood ratio of reward by each trial's feedback, as other folds have it.
+    folds : list of Fold
+        The searches behind `held_out`.
     """
 
     model: Model
     belief: np.ndarray
     start: Start
     held_out: Evidence
+    odds: np.ndarray
+    folds: "list[Fold]"
 
     def reward(self, action: np.ndarray) -> np.ndarray:
         """Return the probability that the action taken is right, (trials,)."""
         return of_action(self.belief, action)
+
+
+class Fold(NamedTuple):
+    """What a search found that saw all folds but one.
+
+    Attributes
+    ----------
+    model : Model
+    odds : array, (trials of the folds it saw,)
+        As in `Found`.
+    """
+
+    model: Model
+    odds: np.ndarray
 
 
 def discover(task: Task) -> Found:
@@ -226,22 +246,23 @@ def discover(task: Task) -> Found:
     usual = task.starts(USUAL)
     screened = {start: explorer.refine(start)[0] for start in usual}
     usual.sort(key=screened.get, reverse=True)
-    start, held_out, best = None, None, -np.inf
+    start, best = None, -np.inf
     for each in (*usual, *task.starts(FURTHER)):
         # Only the first is given a second chance in folds where it fails.
         others = usual if start is None else ()
-        evidence = unseen(task, each, others, screened[usual[0]])
+        evidence, searches = unseen(task, each, others, screened[usual[0]])
         value = worth(evidence, task)
         if value > best:
-            start, held_out, best = each, evidence, value
+            start, held_out, kept, best = each, evidence, searches, value
         if not HOPELESS < best < CONVINCING:
             break
     agreed = held_out.reward(task.data.action)
-    _, belief, _ = max(
+    _, belief, evidence = max(
         (explorer.refine(start, guess, FINAL_STEPS) for guess in (None, agreed)),
         key=lambda result: result[0],
     )
-    return Found(explorer.model(start, belief), belief, start, held_out)
+    model = explorer.model(start, belief)
+    return Found(model, belief, start, held_out, evidence.feedback, kept)
 
 
 def worth(evidence: Evidence, task: Task) -> float:
@@ -250,8 +271,10 @@ def worth(evidence: Evidence, task: Task) -> float:
     return net_information(evidence, task.data) + min(upright, 0.0)
 
 
-def unseen(task: Task, start: Start, others: Sequence[Start], expected: float) -> Evidence:
-    """Return what is said about each fold by a search that saw the others only.
+def unseen(
+    task: Task, start: Start, others: Sequence[Start], expected: float
+) -> tuple[Evidence, list[Fold]]:
+    """Return what is said about each fold by a search that saw the others only, and the searches.
 
     Parameters
     ----------
@@ -264,19 +287,22 @@ def unseen(task: Task, start: Start, others: Sequence[Start], expected: float) -
     """
     data = task.data
     evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+    searches = []
     for fold in np.unique(task.fold):
         out = np.flatnonzero(task.fold == fold)
         explorer = Explorer(task.rows(np.flatnonzero(task.fold != fold)))
         best = -np.inf
         for each in (start, *(other for other in others if other != start)):
-            value, belief, _ = explorer.refine(each)
+            value, belief, inner = explorer.refine(each)
             if value > best:
-                best, model = value, explorer.model(each, belief)
+                best, found = value, Fold(explorer.model(each, belief), inner.feedback)
             if best >= expected / 2:
                 break
+        model = found.model
         evidence.context[out] = model.probable(model.context_scores(data.context[out]))
         evidence.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
-    return evidence
+        searches.append(found)
+    return evidence, searches
 
 
 def _refined_score(pair: contrastive.Pair, context: np.ndarray, feedback: np.ndarray) -> np.ndarray:

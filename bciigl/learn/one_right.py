@@ -1,0 +1,66 @@
+"""The policy of contexts for which exactly one action is right, fitted to evidence about rewards.
+
+A softmax gives each action its probability of being right. Feedback tells, by its likelihood ratio,
+whether the action taken was; if it was not, one of the others is. The likelihood of that,
+
+    mean_i log(p(a_i | x_i) ratio_i + 1 - p(a_i | x_i)),
+
+is climbed directly. It assumes nothing of the contexts' law, and where rewards are known (ratios of
+0 or infinity) it is logistic regression on partial labels.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+# Log-odds beyond this are sure enough, and numbers stay finite.
+SURE = 30.0
+ITERATIONS = 100
+
+
+def fit_one_right(
+    context: np.ndarray,
+    action: np.ndarray,
+    odds: np.ndarray,
+    n_actions: int,
+    *,
+    ridge: float = 1.0,
+) -> np.ndarray:
+    """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
+
+    Parameters
+    ----------
+    context : array, (trials, features)
+        Centred and scaled.
+    action : array of int, (trials,)
+    odds : array, (trials,)
+        Log-likelihood ratio of reward against none, by the feedback alone.
+    n_actions : int
+    ridge : float
+        On the weights, not on the biases; in units of one trial's evidence.
+    """
+    trials, features = context.shape
+    odds = np.clip(odds, -SURE, SURE)
+    rows = np.arange(trials)
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        policy = parameters.reshape(features + 1, n_actions)
+        scores = context @ policy[:-1] + policy[-1]
+        scores -= scores.max(axis=1, keepdims=True)
+        powers = np.exp(scores)
+        total = powers.sum(axis=1)
+        # The probability that another action is right must not vanish where one is all but sure.
+        others = np.maximum(total - powers[rows, action], 1e-12 * total)
+        right, wrong = scores[rows, action] + odds, np.log(others)
+        value = (np.log(total) - np.logaddexp(right, wrong)).sum()
+        reward = expit(right - wrong)
+        slope = powers * (1 / total - (1 - reward) / others)[:, None]
+        slope[rows, action] = powers[rows, action] / total - reward
+        value += 0.5 * ridge * np.sum(policy[:-1] ** 2)
+        of_weights = context.T @ slope + ridge * policy[:-1]
+        return value / trials, np.vstack([of_weights, slope.sum(axis=0)]).ravel() / trials
+
+    start = np.zeros((features + 1) * n_actions)
+    options = {"maxiter": ITERATIONS}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+    return found.reshape(features + 1, n_actions)

@@ -1,0 +1,81 @@
+"""A policy and a decoder that assume no law of the features, where they hold better than the model.
+
+The model that discovers the reward takes contexts and feedback for Gaussian. Where they are, as in
+a brain's noise, nothing learns faster. Where they are not, as in pixels and categories, what it has
+found is a good start only. From there the policy alone is fitted anew to what the decoder tells
+(`one_right`), and then both together (`agreement`). All are compared on trials they have not seen.
+"""
+
+import numpy as np
+
+from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.learn.evidence import Evidence, information
+from bciigl.learn.interactions import Interactions
+from bciigl.learn.one_right import fit_one_right
+from bciigl.learn.search import Fold, Found, Task
+
+# Standard errors by which what is fitted anew must be better than what it would replace.
+CLEARLY = 2.0
+# More trials than this decide nothing that fewer would not.
+MOST_COMPARED = 20_000
+
+
+def refitted(task: Task, found: Found) -> Linear | None:
+    """Return what is fitted anew, or None if the model itself is not clearly worse.
+
+    Where the model does not know that one action is right, it is always fitted anew.
+
+    Parameters
+    ----------
+    task : Task
+        Exactly one action is right for each context.
+    found : Found
+        What was discovered.
+    """
+    data = task.data
+    compared = np.arange(data.trials) % -(-data.trials // MOST_COMPARED) == 0
+    rows = np.flatnonzero(compared)
+    candidates = [found.held_out.rows(rows), *_unseen(task, found, compared)]
+    told = [information(each, data.rows(rows)) for each in candidates]
+    chosen = 0 if found.model.one_right else 1
+    for place in range(chosen + 1, len(told)):
+        if _clearness(told[place] - told[chosen]) > CLEARLY:
+            chosen = place
+    if chosen == 0:
+        return None
+    alone = _policy_alone(data, Fold(found.model, found.odds))
+    return alone if chosen == 1 else fit_agreement(data, alone)
+
+
+def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, Evidence]:
+    """Return what the policy fitted alone, and both together, say about trials they did not see."""
+    data = task.data
+    places = np.cumsum(compared) - 1
+    alone, both = (_blank(compared.sum(), data.n_actions) for _ in range(2))
+    for fold, search in zip(np.unique(task.fold), found.folds, strict=True):
+        other = task.fold != fold
+        seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
+        start = search._replace(odds=search.odds[compared[other]])
+        first = _policy_alone(data.rows(seen), start)
+        second = fit_agreement(data.rows(seen), first)
+        for linear, evidence in ((first, alone), (second, both)):
+            said = linear.evidence(data.rows(out))
+            evidence.context[places[out]] = said.context
+            evidence.feedback[places[out]] = said.feedback
+    return alone, both
+
+
+def _policy_alone(data: Interactions, start: Fold) -> Linear:
+    """Return a policy fitted to what the model's decoder tells, with that decoder."""
+    policy = fit_one_right(data.context, data.action, start.odds, data.n_actions)
+    return Linear(policy, np.vstack([start.model.feedback_weights, start.model.feedback_bias]))
+
+
+def _clearness(differences: np.ndarray) -> float:
+    """Return how many standard errors the mean of differences is from 0."""
+    spread = differences.std()
+    return float(differences.mean() / spread * np.sqrt(len(differences))) if spread > 0 else 0.0
+
+
+def _blank(trials: int, actions: int) -> Evidence:
+    return Evidence(np.empty((trials, actions)), np.empty(trials))
