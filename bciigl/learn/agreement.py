@@ -56,41 +56,51 @@ def fit_agreement(data: Interactions, start: Linear, *, ridge: float = 1.0) -> L
     ridge : float
         On the weights, not on the biases; in units of one trial's evidence.
     """
-    policy, decoder = start
-    size = policy.size
-    rows = np.arange(data.trials)
+    # By action, so that the decoder of each needs to see its own trials alone.
+    data = data.rows(np.argsort(data.action, kind="stable"))
+    ends = np.cumsum(data.taken)
+    mine = [slice(end - count, end) for end, count in zip(ends, data.taken, strict=True)]
     taken = np.maximum(data.taken, 1)
+    rows = np.arange(data.trials)
+    shapes = [each.shape for each in start]
+
+    def unpacked(parameters: np.ndarray) -> Linear:
+        parts = np.split(parameters, [start.policy.size])
+        return Linear(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def mean_of_action(values: np.ndarray) -> np.ndarray:
         return (np.bincount(data.action, values, data.n_actions) / taken)[data.action]
 
+    # A row an action, as in `one_right`.
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        of_policy = parameters[:size].reshape(policy.shape)
-        of_decoder = parameters[size:].reshape(decoder.shape)
-        probable = softmax(data.context @ of_policy[:-1] + of_policy[-1])
-        right = of_action(probable, data.action)
-        odds = of_action(data.feedback @ of_decoder[:-1] + of_decoder[-1], data.action)
-        inside = np.abs(odds) < SURE
-        ratio = np.exp(np.clip(odds, -SURE, SURE))
+        policy, decoder = unpacked(parameters)
+        probable = policy[:-1].T @ data.context.T + policy[-1][:, None]
+        probable = np.exp(probable - probable.max(axis=0), out=probable)
+        probable /= probable.sum(axis=0)
+        right = probable[data.action, rows]
+        odds = np.concatenate(
+            [data.feedback[own] @ decoder[:-1, each] for each, own in enumerate(mine)]
+        )
+        odds = np.clip(odds + decoder[-1, data.action], -SURE, SURE)
+        ratio = np.exp(odds)
         mean = mean_of_action(right)
-        own, others = right * ratio + 1 - right, mean * ratio + 1 - mean
+        own, others = 1 + right * (ratio - 1), 1 + mean * (ratio - 1)
         value = np.log(others / own).sum()
-        value += 0.5 * ridge * (np.sum(of_policy[:-1] ** 2) + np.sum(of_decoder[:-1] ** 2))
+        value += 0.5 * ridge * (np.sum(policy[:-1] ** 2) + np.sum(decoder[:-1] ** 2))
         # By the probability of the action taken, directly and through the mean.
         by_right = mean_of_action((ratio - 1) / others) - (ratio - 1) / own
-        by_score = -probable * (by_right * right)[:, None]
-        by_score[rows, data.action] += by_right * right
-        by_odds = np.zeros_like(probable)
-        by_odds[rows, data.action] = inside * (mean * ratio / others - right * ratio / own)
-        slope = [
-            data.context.T @ by_score + ridge * of_policy[:-1],
-            by_score.sum(axis=0),
-            data.feedback.T @ by_odds + ridge * of_decoder[:-1],
-            by_odds.sum(axis=0),
+        by_score = np.multiply(probable, -by_right * right, out=probable)
+        by_score[data.action, rows] += by_right * right
+        by_odds = (mean / others - right / own) * ratio * (np.abs(odds) < SURE)
+        slopes = [
+            (by_score @ data.context).T + ridge * policy[:-1],
+            by_score.sum(axis=1),
+            np.array([by_odds[own] @ data.feedback[own] for own in mine]).T + ridge * decoder[:-1],
+            np.bincount(data.action, by_odds, data.n_actions),
         ]
-        return value / data.trials, np.concatenate([each.ravel() for each in slope]) / data.trials
+        return value / data.trials, np.concatenate([each.ravel() for each in slopes]) / data.trials
 
     options = {"maxiter": ITERATIONS}
     first = np.concatenate([each.ravel() for each in start])
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
-    return Linear(found[:size].reshape(policy.shape), found[size:].reshape(decoder.shape))
+    return unpacked(found)

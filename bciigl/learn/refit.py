@@ -17,7 +17,7 @@ from bciigl.learn.search import Fold, Found, Task
 # Standard errors by which what is fitted anew must be better than what it would replace.
 CLEARLY = 2.0
 # More trials than this decide nothing that fewer would not.
-MOST_COMPARED = 20_000
+MOST_COMPARED = 10_000
 
 
 def refitted(task: Task, found: Found) -> Linear | None:

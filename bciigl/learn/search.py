@@ -16,8 +16,9 @@ from bciigl.learn.symmetry import break_symmetry
 # a few steps and after many are compared.
 FEW_STEPS, MANY_STEPS, FINAL_STEPS = 2, 7, 30
 # Nats per trial on unseen runs: with less than the first no other start is tried, because there is
-# nothing to find, with more than the second because there is nothing to gain.
-HOPELESS, CONVINCING = 0.003, 0.1
+# nothing to find, with more than the second because there is nothing to gain. Rewards that are rare
+# tell less: there a share of all that they could tell is enough.
+HOPELESS, CONVINCING, CONVINCING_SHARE = 0.003, 0.1, 0.16
 
 
 class Start(NamedTuple):
@@ -246,6 +247,9 @@ def discover(task: Task) -> Found:
     usual = task.starts(USUAL)
     screened = {start: explorer.refine(start)[0] for start in usual}
     usual.sort(key=screened.get, reverse=True)
+    rare = 1 / task.data.n_actions
+    all_there_is = -rare * np.log(rare) - (1 - rare) * np.log(1 - rare)
+    convincing = min(CONVINCING, CONVINCING_SHARE * all_there_is)
     start, best = None, -np.inf
     for each in (*usual, *task.starts(FURTHER)):
         # Only the first is given a second chance in folds where it fails.
@@ -254,7 +258,7 @@ def discover(task: Task) -> Found:
         value = worth(evidence, task)
         if value > best:
             start, held_out, kept, best = each, evidence, searches, value
-        if not HOPELESS < best < CONVINCING:
+        if not HOPELESS < best < convincing:
             break
     agreed = held_out.reward(task.data.action)
     _, belief, evidence = max(
