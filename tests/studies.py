@@ -11,7 +11,8 @@ from bciigl.brain.images import write_image
 from bciigl.protocol import Protocol
 from bciigl.study import Study
 from bciigl.study.grid import Cell
-from bciigl.study.store import CellResult, Results, checked
+from bciigl.study.results import CellResult
+from bciigl.study.store import Results, checked
 
 TINY = {
     "name": "tiny",

@@ -81,8 +81,7 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
 def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a study's report, and what makes its sections."""
     from bciigl.base.errors import BciiglError
-    from bciigl.report.study import lead, study_sections
-    from bciigl.study import open_study
+    from bciigl.study import Study, open_study
     from bciigl.study.store import CELLS
 
     if folder is not None:
@@ -92,8 +91,17 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
         others = any(Path(source, CELLS).glob("*.json"))
         reason = "its results are of another version or grid" if others else "none is finished yet"
         raise BciiglError(f"{source}: there are no sessions to report: {reason}")
-    title = f"{study.protocol.name}: report of a study"
-    return title, lead(study), partial(study_sections, study, results)
+    if isinstance(study, Study):
+        from bciigl.report.study import lead, study_sections
+
+        title = f"{study.protocol.name}: report of a study"
+        return title, lead(study), partial(study_sections, study, results)
+    from bciigl.report.labelled import labelled_lead, labelled_sections
+    from bciigl.study.features import read_features
+
+    title = f"{study.table or 'labelled data'}: report of a study"
+    sections = partial(labelled_sections, study, results, read_features(source))
+    return title, labelled_lead(study), sections
 
 
 def _default(source: str) -> Path:

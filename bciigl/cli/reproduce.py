@@ -5,12 +5,19 @@ from __future__ import annotations
 import click
 
 from bciigl.cli import study as shared
+from bciigl.cli.features import features
+from bciigl.cli.labelled import table1, table3
 from bciigl.cli.output import json_option
 
 
 @click.group()
 def reproduce() -> None:
     """Reproduce a table of the paper, beside the published figures."""
+
+
+reproduce.add_command(table1)
+reproduce.add_command(table3)
+reproduce.add_command(features)
 
 
 @reproduce.command()

@@ -15,6 +15,7 @@ from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
     from bciigl.study import Row, Study
+    from bciigl.study.kinds import AnyStudy
     from bciigl.study.run import Outcome
 
 
@@ -35,10 +36,15 @@ class _Share(click.ParamType):
 
 
 def study_options(command: Callable) -> Callable:
-    """Add the options that say where a study is run and kept."""
+    """Add the options of a simulated study: its noise levels, and where it is run."""
+    noise = click.option("--noise", type=float, multiple=True, help="Noise level; may be repeated.")
+    return noise(run_options(command))
+
+
+def run_options(command: Callable) -> Callable:
+    """Add the options that say how often and where a study is run."""
     options = [
-        click.option("--noise", type=float, multiple=True, help="A noise level; may be repeated."),
-        click.option("--repeats", type=int, help="Sessions at each place in the grid."),
+        click.option("--repeats", type=int, help="Repeats at each place in the grid."),
         click.option("--seed", type=int, help="Of the whole study (seed)."),
         click.option(
             "--jobs", type=click.IntRange(min=1), help="Processes; by default one for each core."
@@ -56,12 +62,13 @@ def study_options(command: Callable) -> Callable:
 
 
 def run(
-    study: Study,
+    study: AnyStudy,
     out: str,
     *,
     jobs: int | None,
     cluster: str | None,
     share: tuple[int, int] | None,
+    doing: str = "simulating sessions",
 ) -> Outcome:
     """Run a study with a progress bar; say how to go on where it is stopped."""
     from bciigl.base.errors import BciiglError
@@ -70,7 +77,7 @@ def run(
     if jobs is not None and cluster is not None:
         raise BciiglError("--jobs is for processes here, --cluster for workers elsewhere: give one")
     try:
-        with bar("simulating sessions") as progress:
+        with bar(doing) as progress:
             return run_study(
                 study,
                 out,
@@ -87,17 +94,25 @@ def run(
 
 
 def finish(study: Study, out: str, outcome: Outcome, as_json: bool, *, partial: bool) -> None:
-    """Print the table of a study as far as it has come; fail if cells have failed.
-
-    Of a part of a study there is no table until all parts are done.
-    """
+    """Print the table of a simulated study as far as it has come; fail if cells have failed."""
     from bciigl.study import rows
     from bciigl.study.notes import notes
-    from bciigl.study.store import CELLS
 
     table = rows(study, outcome.results)
-    if as_json or not (partial and outcome.missing):
+    if worth_a_table(outcome, as_json, partial):
         echo_table(table, notes(study, table), as_json)
+    tell_outcome(study, out, outcome, as_json, "sessions")
+
+
+def worth_a_table(outcome: Outcome, as_json: bool, partial: bool) -> bool:
+    """Tell whether to print a table: of a part of a study there is none until all are done."""
+    return as_json or not (partial and outcome.missing)
+
+
+def tell_outcome(study: AnyStudy, out: str, outcome: Outcome, as_json: bool, what: str) -> None:
+    """Say what has become of the cells of a study, and fail if some have failed."""
+    from bciigl.study.store import CELLS
+
     if outcome.failed:
         count = len(outcome.failed)
         click.echo(
@@ -108,7 +123,7 @@ def finish(study: Study, out: str, outcome: Outcome, as_json: bool, *, partial: 
             f"{outcome.missing} of {len(study.cells)} cells are still to be run in {out}", err=True
         )
     if others := len(list(Path(out, CELLS).glob("*.json"))) - len(outcome.results):
-        said = f"{others} finished sessions in {out} are of other settings, and not in this table"
+        said = f"{others} finished {what} in {out} are of other settings, and not in this table"
         click.echo(said, err=True)
     if not as_json:
         click.echo(f"results in {out}; figures and all else: bciigl report {shlex.quote(out)}")

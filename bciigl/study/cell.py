@@ -16,7 +16,7 @@ from bciigl.tasks.sessions import recorded_sessions
 PACKAGES = ("numpy", "scipy", "scikit-learn", "brainiak")
 # Cluster workers run tasks in threads, but fmrisim's random numbers and the number of threads of a
 # matrix product are global.
-_ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
     The same cell gives the same result in any process, whatever else is run there.
     """
-    with _ONE_AT_A_TIME, one_thread():
+    with ONE_AT_A_TIME, one_thread():
         sessions = simulate(cell.protocol, folder=cell.folder)
         recorded = recorded_sessions(cell.protocol, sessions)
         return {
@@ -32,10 +32,15 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             # As it is here and now, which may not be what the cell was made with.
             "brain": Brain(cell.protocol, cell.folder).fingerprint,
             "repeat": cell.repeat,
-            "versions": {name: version(name) for name in PACKAGES},
+            "versions": versions(),
             "truth_objective": truth_objective(recorded),
             "results": [_result(recorded, each, cell.protocol.seed) for each in cell.entries],
         }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what results depend on besides bciigl."""
+    return {name: version(name) for name in PACKAGES}
 
 
 def truth_objective(recorded: Recorded) -> float | None:

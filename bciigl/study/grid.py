@@ -39,6 +39,12 @@ class StudyError(BciiglError):
     """What is wrong with a study or its results."""
 
 
+def key_of(identity: dict[str, Any]) -> str:
+    """Return a hash of plain data."""
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 class Entry(NamedTuple):
     """Who learns from a session, and from what.
 
@@ -107,8 +113,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """A hash of what its result depends on; versions of other packages are kept beside it."""
-        text = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return key_of(self.identity)
 
     @property
     def identity(self) -> dict[str, Any]:

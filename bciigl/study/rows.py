@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from bciigl.learn.diagnose import TRUST
 from bciigl.protocol.summary import summary
 from bciigl.study.grid import Entry, Setting, Study, in_words
 from bciigl.study.published import Published, published
+from bciigl.study.results import EntryResult
 from bciigl.study.statistics import (
     Chance,
     Difference,
@@ -20,8 +21,9 @@ from bciigl.study.statistics import (
     mean_of,
     percent,
     permutation_chance,
+    within,
 )
-from bciigl.study.store import EntryResult, Results
+from bciigl.study.store import Results
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,6 @@ def published_for(
     return published(table, learner, noise) if table and control is None else None
 
 
-MeanOrDifference = TypeVar("MeanOrDifference", Mean, Difference)
 Repeats = dict[int, tuple[EntryResult, float | None]]
 """By repeat: what a learner made of its session, and the truth's objective there."""
 
@@ -178,16 +179,10 @@ def _accuracies(repeats: Repeats) -> dict[int, float]:
     return {repeat: accuracy(np.array(each.confusion)) for repeat, (each, _) in repeats.items()}
 
 
-def _within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:
-    """Return a mean whose interval ends where percentages or their differences do."""
-    ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
-    return found._replace(interval=ends)
-
-
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
     both = sorted(set(mine) & set(others))
     found = difference_of([mine[each] for each in both], [others[each] for each in both])
-    return _within(found, -100.0)
+    return within(found, -100.0)
 
 
 def _row(
@@ -212,7 +207,7 @@ def _row(
         setting.varied,
         learner,
         control,
-        _within(mean_of(accuracies), 0.0),
+        within(mean_of(accuracies), 0.0),
         accuracies,
         permutation_chance(confusions),
         percent(map(failed_option, confusions)),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from joblib import cpu_count
 
 from bciigl.base.progress import Progress, Report, silent
-from bciigl.study.cell import run_cell
-from bciigl.study.grid import Cell, Study, StudyError
+from bciigl.study.grid import StudyError
+from bciigl.study.kinds import AnyCell, AnyStudy, kind_of
 from bciigl.study.store import (
     Results,
     checked,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Found = dict[str, Any] | str
 """The result of a cell, or the traceback of why it failed."""
-Run = Callable[[Sequence[Cell]], Iterator[tuple[Cell, Found]]]
+Run = Callable[[Sequence[AnyCell]], Iterator[tuple[AnyCell, Found]]]
 """Runs cells, and yields each when it is done with what was found."""
 # Seconds to wait for a scheduler to answer.
 PATIENCE = 10
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def run_study(
-    study: Study,
+    study: AnyStudy,
     out: str | os.PathLike,
     *,
     jobs: int | None = None,
@@ -73,7 +73,7 @@ def run_study(
 
     Parameters
     ----------
-    study : Study
+    study : Study or LabelledStudy
     out : path-like
         A folder that is absent or empty, or that of the same study: finished cells are not run
         again.
@@ -144,7 +144,7 @@ def _workers(jobs: int, cluster: str | None, report: Report) -> Iterator[Run]:
         yield partial(_on_cluster, client)
 
 
-def _in_processes(jobs: int, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Found]]:
+def _in_processes(jobs: int, cells: Sequence[AnyCell]) -> Iterator[tuple[AnyCell, Found]]:
     if jobs == 1:
         yield from ((cell, attempt(cell)) for cell in cells)
         return
@@ -176,7 +176,7 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _on_cluster(client: Client, cells: Sequence[Cell]) -> Iterator[tuple[Cell, Found]]:
+def _on_cluster(client: Client, cells: Sequence[AnyCell]) -> Iterator[tuple[AnyCell, Found]]:
     from distributed import as_completed
 
     futures = [client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells]
@@ -190,15 +190,15 @@ def _on_cluster(client: Client, cells: Sequence[Cell]) -> Iterator[tuple[Cell, F
         future.release()
 
 
-def attempt(cell: Cell) -> Found:
+def attempt(cell: AnyCell) -> Found:
     """Run a cell; return its result, or the traceback of why it failed."""
     try:
-        return run_cell(cell)
+        return kind_of(cell).run(cell)
     except Exception:
         return traceback.format_exc()
 
 
-def _attempt_in_worker(place: int, cell: Cell) -> tuple[int, Found]:
+def _attempt_in_worker(place: int, cell: AnyCell) -> tuple[int, Found]:
     # Ctrl-C reaches all processes of a terminal; the one that was called decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return place, attempt(cell)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.stats import norm, random_table, t
@@ -62,6 +62,9 @@ class Difference(NamedTuple):
     p: float | None
 
 
+MeanOrDifference = TypeVar("MeanOrDifference", Mean, Difference)
+
+
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of repeats with its standard error and interval.
 
@@ -86,6 +89,12 @@ def mean_of(values: Sequence[float]) -> Mean:
     wider = np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1) / norm.ppf(TAIL)
     low, high = (mean + wider * (each - mean) for each in _interval(means))
     return Mean(mean, float(error), (float(low), float(high)))
+
+
+def within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:
+    """Return a mean whose interval ends where percentages or their differences do."""
+    ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
+    return found._replace(interval=ends)
 
 
 def difference_of(values: Sequence[float], others: Sequence[float]) -> Difference:

@@ -5,73 +5,25 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
-from bciigl import __version__
 from bciigl.base.errors import printable
 from bciigl.base.files import write_text, written_folder
-from bciigl.brain.simulated import relative_paths
-from bciigl.protocol import Protocol
-from bciigl.protocol.compare import first_difference
-from bciigl.study.grid import UNIMPORTANT, Cell, Study, StudyError
+from bciigl.study.grid import StudyError
+from bciigl.study.kinds import AnyCell, AnyStudy, kind_of, read_document
+from bciigl.study.results import CellResult, LabelledResult
 
 STUDY = "study.json"
 CELLS = "cells"
 FAILED = "failed"
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class EntryResult(_Kept):
-    """What one learner made of a session.
-
-    Attributes
-    ----------
-    learner, control
-        As in `Entry`.
-    confusion : list of lists of int
-        For how many test trials of each option (rows) it chose each option (columns).
-    verdict : str or None
-        Its own, where it has one.
-    objective : float or None
-        Of full-CI IGL.
-    """
-
-    learner: str
-    control: str | None
-    confusion: list[list[int]] = Field(min_length=2)
-    verdict: str | None
-    objective: float | None
-
-    @model_validator(mode="after")
-    def _counts(self) -> "EntryResult":
-        counts = [count for row in self.confusion for count in row]
-        square = all(len(row) == len(self.confusion) for row in self.confusion)
-        if not square or min(counts, default=-1) < 0 or not sum(counts):
-            raise ValueError("confusion should be a square table of counts")
-        return self
-
-
-class CellResult(_Kept):
-    """What all learners of a cell made of its session, and all that it depends on."""
-
-    bciigl: str
-    protocol: dict[str, Any]
-    brain: str
-    learners: list[dict[str, Any]]
-    repeat: int
-    versions: dict[str, str]
-    truth_objective: float | None
-    results: list[EntryResult]
-
-
-Results = dict[str, CellResult]
+AnyResult = CellResult | LabelledResult
+Results = dict[str, AnyResult]
 """Of the cells that are finished, by their keys."""
 
 
-def checked(cell: Cell, data: Any) -> CellResult:
+def checked(cell: AnyCell, data: Any) -> AnyResult:
     """Return plain data as the result of a cell.
 
     Raises
@@ -80,7 +32,7 @@ def checked(cell: Cell, data: Any) -> CellResult:
         If it is not of this cell, or not a result at all.
     """
     try:
-        result = CellResult.model_validate(data)
+        result = kind_of(cell).result.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -89,12 +41,12 @@ def checked(cell: Cell, data: Any) -> CellResult:
     for name, expected in json.loads(json.dumps(cell.identity)).items():
         if getattr(result, name) != expected:
             raise StudyError(f"is of another cell: {name} differs")
-    if [(each.learner, each.control) for each in result.results] != list(cell.entries):
+    if [each.entry for each in result.results] != list(cell.entries):
         raise StudyError("is not a result: it is of other learners")
     return result
 
 
-def open_study(folder: str | os.PathLike) -> tuple[Study, Results]:
+def open_study(folder: str | os.PathLike) -> tuple[AnyStudy, Results]:
     """Return the study in a folder, and its finished cells.
 
     Raises
@@ -111,7 +63,7 @@ def is_study(folder: str | os.PathLike) -> bool:
     return (Path(folder) / STUDY).exists()
 
 
-def read_results(study: Study, folder: str | os.PathLike) -> Results:
+def read_results(study: AnyStudy, folder: str | os.PathLike) -> Results:
     """Return the finished cells of a study.
 
     Raises
@@ -130,7 +82,7 @@ def read_results(study: Study, folder: str | os.PathLike) -> Results:
     return results
 
 
-def prepare_folder(study: Study, folder: str | os.PathLike) -> Results:
+def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
     """Make a folder for a study, or see to it that it is of this study; return what is finished.
 
     The same study may have other noise levels, repeats, varied fields and learners: its folder then
@@ -149,7 +101,7 @@ def prepare_folder(study: Study, folder: str | os.PathLike) -> Results:
     return results
 
 
-def _made(study: Study, folder: Path) -> bool:
+def _made(study: AnyStudy, folder: Path) -> bool:
     """Make the folder, whole or not at all; tell whether no other process was faster."""
     try:
         with written_folder(folder) as new:
@@ -164,85 +116,52 @@ def _made(study: Study, folder: Path) -> bool:
     return True
 
 
-def keep_result(folder: str | os.PathLike, cell: Cell, result: CellResult) -> None:
+def keep_result(folder: str | os.PathLike, cell: AnyCell, result: AnyResult) -> None:
     """Write the result of a cell."""
     write_text(_cell_path(folder, cell), result.model_dump_json(indent=1) + "\n", overwrite=True)
     failure_path(folder, cell).unlink(missing_ok=True)
 
 
-def keep_failure(folder: str | os.PathLike, cell: Cell, traceback: str) -> None:
+def keep_failure(folder: str | os.PathLike, cell: AnyCell, traceback: str) -> None:
     """Write why a cell failed."""
     write_text(failure_path(folder, cell), traceback, overwrite=True)
 
 
-def failure_path(folder: str | os.PathLike, cell: Cell) -> Path:
+def failure_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
     """Return where it is written why a cell failed."""
     return Path(folder) / FAILED / f"{cell.key}.txt"
 
 
-def _cell_path(folder: str | os.PathLike, cell: Cell) -> Path:
+def _cell_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
     return Path(folder) / CELLS / f"{cell.key}.json"
 
 
-def _study_text(study: Study) -> str:
-    needed = any(relative_paths(each.protocol) for each in study.settings)
-    document = {
-        "bciigl": __version__,
-        "protocol": study.protocol.model_dump(mode="json"),
-        # Where bciigl is installed is nobody's concern.
-        "folder": study.folder if needed else None,
-        "vary": {name: list(values) for name, values in study.vary.items()},
-        "controls": list(study.controls),
-        "table": study.table,
-    }
-    return json.dumps(document, indent=1) + "\n"
+def _study_text(study: AnyStudy) -> str:
+    return json.dumps(kind_of(study).document(study), indent=1) + "\n"
 
 
-def _read_study(folder: Path) -> Study:
+def _read_study(folder: Path) -> AnyStudy:
     path = folder / STUDY
     if not path.exists():
         raise StudyError(f"{folder}: is not a study: it has no {STUDY}")
     try:
-        data = _read_json(path)
-        return Study(
-            Protocol.model_validate(data["protocol"]),
-            data["folder"],
-            data["vary"],
-            tuple(data["controls"]),
-            data["table"],
-        )
+        return read_document(_read_json(path))
     except (KeyError, TypeError, AttributeError, ValidationError):
         raise StudyError(f"{path}: does not describe a study") from None
     except StudyError as error:
         raise StudyError(f"{path}: {error}") from None
 
 
-def _refuse_another(folder: Path, ours: Study, theirs: Study) -> None:
-    there, here = (_essence(each) for each in (theirs, ours))
-    for name, value in here[1].items():
-        if there[1][name] != value:
-            raise StudyError(
-                f"{folder}: has the results of another study: {name} is "
-                f"{there[1][name] or 'none'} there, {value or 'none'} here; give another folder"
-            )
-    if difference := first_difference(here[0], there[0]):
-        name, value, other = difference
+def _refuse_another(folder: Path, ours: AnyStudy, theirs: AnyStudy) -> None:
+    difference = ("kind", kind_of(ours).name, kind_of(theirs).name)
+    if difference[1] == difference[2]:
+        difference = kind_of(ours).difference(ours, theirs)
+    if difference:
+        name, here, there = difference
         raise StudyError(
-            f"{folder}: has the results of another study: {name} is {other} there, {value} here; "
+            f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
             "give another folder"
         )
-
-
-def _essence(study: Study) -> tuple[Protocol, dict[str, Any]]:
-    """Return what makes a study the same: its experiment but for noise and size, and its kind."""
-    unimportant = {name: Protocol.model_fields[name].default for name in UNIMPORTANT - {"name"}}
-    protocol = study.protocol.model_copy(update=unimportant)
-    # Noise levels are the study's; the protocol's own is not used.
-    brain = protocol.brain.model_copy(update={"noise": 0.0})
-    return protocol.model_copy(update={"brain": brain}), {
-        "table": study.table,
-        "controls": ", ".join(study.controls),
-    }
 
 
 def _read_json(path: Path) -> Any:

@@ -1,7 +1,7 @@
 """Recorded interactions: arrays in an NPZ file, or NPY files in a folder."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -304,6 +304,7 @@ def learn_from(
     *,
     one_right: bool = True,
     seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Result:
     """Fit one learner to recorded interactions, and test it where there is a test set.
 
@@ -319,9 +320,11 @@ def learn_from(
         Whether exactly one action is right for each context.
     seed : int
         Of learners that draw random numbers.
+    parameters : dict, optional
+        Further parameters of the learner.
     """
     learners_for(recorded, [learner_id])
-    learner = _fitted(recorded, learner_id, one_right, seed)
+    learner = _fitted(recorded, learner_id, one_right, seed, parameters or {})
     if recorded.test_context is None or recorded.test_label is None:
         return Result(learner_id, learner)
     chosen, right = (
@@ -339,10 +342,14 @@ def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:
     return 100 * float(true.mean()), (100 * interval.low, 100 * interval.high)
 
 
-def _fitted(recorded: Recorded, learner_id: str, one_right: bool, seed: int) -> BaseEstimator:
+def _fitted(
+    recorded: Recorded, learner_id: str, one_right: bool, seed: int, further: Mapping[str, Any]
+) -> BaseEstimator:
     if learner_id == "ceiling":
-        return make_learner("ceiling").fit(recorded.context, recorded.label, run=recorded.run)
-    parameters: dict[str, Any] = {"n_actions": recorded.n_actions}
+        return make_learner("ceiling", **further).fit(
+            recorded.context, recorded.label, run=recorded.run
+        )
+    parameters: dict[str, Any] = {"n_actions": recorded.n_actions, **further}
     if learner_id == "cb":
         return make_learner("cb", **parameters).fit(
             recorded.context,

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from bciigl.base.errors import BciiglError, did_you_mean
 from bciigl.base.seeds import Seed
+from bciigl.learn.interactions import InputError, check_matrix
 from bciigl.tasks.arrays import Recorded
 
 # Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
@@ -28,7 +29,7 @@ class LabelledError(BciiglError):
     """What is wrong with labelled data, or with what is asked of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelled:
     """Examples with labels.
 
@@ -57,6 +58,10 @@ class Labelled:
     openml_id: int | None = None
     training: int | None = None
     notes: tuple[str, ...] = ()
+
+    def load(self) -> "Labelled":
+        """Return itself: data in memory are where they are read from."""
+        return self
 
     @property
     def majority(self) -> float:
@@ -120,8 +125,8 @@ def action_inclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
     """Answer with an image of the digit (a + 6 r - 3) mod 10: the paper's MNIST experiment."""
     if 6 % guesses.n_actions == 0:
         raise LabelledError(
-            f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses get images "
-            "of the same class"
+            f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
+            "answered by images of the same class"
         )
     shown = (guesses.action + 6 * guesses.reward - 3) % guesses.n_actions
     return pictures(shown, guesses, rng)
@@ -210,7 +215,7 @@ def interactions(
     action, propensity = _drawn(policy, examples[row], actions, seed.rng("action"))
     reward = (action == label[row]).astype(int)
     guesses = Guesses(action, reward, row, examples, label, actions)
-    feedback = np.asarray(rule(guesses, seed.rng("feedback")), float)
+    feedback = _answers(rule, guesses, seed.rng("feedback"))
     context, test_context = reduced(examples[row], data.features[testing])
     return Recorded(
         context,
@@ -223,6 +228,14 @@ def interactions(
         test_label=data.label[testing],
         known_actions=actions,
     )
+
+
+def _answers(rule: Rule, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Return what a rule answers, if that can be learned from."""
+    try:
+        return check_matrix(rule(guesses, rng), "feedback", len(guesses.action))
+    except InputError as error:
+        raise LabelledError(f"rule {getattr(rule, '__name__', rule)}: {error}") from error
 
 
 def _split(data: Labelled, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

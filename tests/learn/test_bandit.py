@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from interactions import session
-from scipy.special import expit
+from scipy.special import expit, logit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from bciigl.learn import ContextualBandit, InputError
-from bciigl.learn.bandit import NEVER, fit_policy, without_never_taken
+from bciigl.learn.bandit import ESTIMATORS, NEVER, fit_policy, without_never_taken
 from bciigl.learn.logistic import fit_logistic
+from bciigl.learn.one_right import fit_one_right
 
 
 def few(seed=0, trials=60):
@@ -111,7 +113,7 @@ def test_ips_is_not_misled_by_how_often_an_action_was_taken():
     assert expit(policy[-1]) == pytest.approx([0.3, 0.7], abs=0.06)
 
 
-@pytest.mark.parametrize("estimator", ["direct", "ips", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_one_tiny_propensity_does_not_undo_the_others(estimator):
     told = session()
     propensity = np.where(np.arange(600) == 0, 1e-9, 1 / 3)
@@ -120,7 +122,7 @@ def test_one_tiny_propensity_does_not_undo_the_others(estimator):
     assert session(1).accuracy(learner) > 0.9
 
 
-@pytest.mark.parametrize("estimator", ["direct", "ips", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_an_action_never_taken_is_never_chosen(estimator):
     told = session(trials=300)
     kept = told.action != 1
@@ -132,7 +134,7 @@ def test_an_action_never_taken_is_never_chosen(estimator):
         assert np.isfinite(learner.policy_).all()
 
 
-@pytest.mark.parametrize("estimator", ["direct", "ips", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_score_of_an_action_never_taken_is_marked(estimator):
     context, action, reward, weight = few()
     policy = fit_policy(context, np.minimum(action, 1), reward, weight, 3, estimator=estimator)
@@ -146,13 +148,58 @@ def test_only_actions_never_taken_lose_their_scores():
     assert policy.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-@pytest.mark.parametrize("estimator", ["direct", "ips", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("epsilon", [1.0, 0.3])
 def test_known_rewards_are_learned_from(estimator, epsilon):
     told, fresh = session(0, epsilon=epsilon), session(1)
     learner = ContextualBandit(estimator=estimator)
     learner.fit(told.context, told.action, told.reward, propensity=told.propensity, run=told.run)
     assert fresh.accuracy(learner) > 0.95
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_where_one_is_right_scores_are_those_of_a_softmax_of_all_actions(sure):
+    context, action, reward, weight = few()
+    reward = reward if sure else np.clip(reward, 0.2, 0.9)
+    policy = fit_policy(context, action, reward, weight, 3, estimator="one_right", ridge=2.0)
+    expected = fit_one_right(context, action, logit(reward), 3, ridge=2.0)
+    np.testing.assert_array_equal(policy, expected)
+    np.testing.assert_allclose(policy.sum(axis=1), 0, atol=1e-8)
+
+
+def test_rewards_of_one_half_teach_nothing_where_one_is_right():
+    context, action, _, weight = few()
+    policy = fit_policy(context, action, np.full(60, 0.5), weight, 3, estimator="one_right")
+    np.testing.assert_allclose(policy, 0, atol=1e-12)
+
+
+def test_where_one_is_right_propensities_do_not_matter():
+    # given the context, how an action came to be taken tells nothing of which is right
+    told = session(epsilon=0.3)
+    known = told.context, told.action, told.reward
+    learner = ContextualBandit(estimator="one_right")
+    with_them = clone(learner).fit(*known, propensity=told.propensity)
+    np.testing.assert_array_equal(with_them.policy_, learner.fit(*known).policy_)
+
+
+@pytest.mark.parametrize("unit", [1e-50, 1e50])
+def test_units_and_origin_of_features_do_not_matter_where_one_is_right(unit):
+    told = session()
+    first, second = (
+        ContextualBandit(estimator="one_right").fit(context, told.action, told.reward)
+        for context in (told.context, unit * (told.context + 3))
+    )
+    np.testing.assert_allclose(second.policy_, first.policy_, atol=1e-3)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_clones_have_the_estimator_and_forget_the_rest(estimator):
+    told = session(trials=100)
+    learner = ContextualBandit(estimator=estimator, ridge=0.5)
+    learner.fit(told.context, told.action, told.reward)
+    expected = {"n_actions": None, "estimator": estimator, "ridge": 0.5}
+    assert clone(learner).get_params() == learner.get_params() == expected
+    assert not hasattr(clone(learner), "policy_")
 
 
 @pytest.mark.parametrize(
@@ -173,3 +220,5 @@ def test_bad_rewards_are_refused(changed, message):
 def test_an_unknown_estimator_is_refused_with_the_nearest():
     with pytest.raises(InputError, match="estimator .* got 'drr'; did you mean 'dr'"):
         ContextualBandit(estimator="drr").fit([[1.0]], [0], [1])
+    with pytest.raises(InputError, match="got 'one_rigth'; did you mean 'one_right'"):
+        ContextualBandit(estimator="one_rigth").fit([[1.0]], [0], [1])

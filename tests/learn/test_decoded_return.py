@@ -7,6 +7,7 @@ import pytest
 from interactions import example_3, interactions
 from scipy.optimize import check_grad
 
+from bciigl.learn import decoded_return
 from bciigl.learn.decoded_return import (
     Solution,
     best_threshold,
@@ -171,6 +172,35 @@ def test_constant_policies_are_worse_where_feedback_tells_the_reward():
     assert not found.constant[best]
     assert found.held_out[found.constant].max(initial=0) < 0.5 * found.held_out[best]
     assert np.mean(found.solution.choose(data.context) == option) > 0.97
+
+
+@pytest.mark.parametrize(("most", "half"), [(100, 50), (300, 150), (12_000, 150)])
+def test_restarts_see_no_more_trials_than_they_need(most, half, monkeypatch):
+    option = np.random.default_rng(5).integers(3, size=300)
+    data = told_by(option, lambda action: np.outer(action == option, np.ones(3)))
+    seen, judged = [], []
+
+    def counted_climb(data, start):
+        seen.append(data)
+        return climb(data, start)
+
+    def counted_judge(data, *rest):
+        judged.append(data.trials)
+        return judge(data, *rest)
+
+    monkeypatch.setattr(decoded_return, "MOST_RESTARTED", most)
+    monkeypatch.setattr(decoded_return, "climb", counted_climb)
+    monkeypatch.setattr(decoded_return, "judge", counted_judge)
+    found = maximise(data, np.random.default_rng(0))
+    # the best climbs on all, and its objective is of all
+    assert [each.trials for each in seen] == [half] * (len(seen) - 1) + [300]
+    assert judged == [2 * half]
+    assert found.objective == pytest.approx(sharp_terms(found.solution, data).mean())
+    assert np.mean(found.solution.choose(data.context) == option) > 0.97
+    # some of the trials are any of them, and no trial is in both halves
+    first, second = ({row.tobytes() for row in each.context} for each in (seen[0], seen[-2]))
+    assert not first & second
+    assert any(row.tobytes() in first for row in data.context[100:])
 
 
 def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():

@@ -110,7 +110,7 @@ def task_and_found(leak, seed=0, trials=600, one_right=True):
     fold, rate = np.arange(trials) * 5 // trials, np.full(trials, 1 / 3)
     task = Task(data, fold, rate, np.ones(trials), unknown, one_right)
     model = Model(*[None] * 5, one_right)  # the leak needs to know no more of it
-    return task, Found(model, belief, USUAL[0], nothing)
+    return task, Found(model, belief, USUAL[0], nothing, nothing.feedback, [])
 
 
 @pytest.mark.parametrize("one_right", [True, False])

@@ -46,6 +46,13 @@ def test_prediction_and_reward_of_a_trial_by_hand():
     np.testing.assert_allclose(evidence.reward(action), [0.5, 0.25])
 
 
+def test_rows_of_evidence_are_rows_of_both_views():
+    _, _, evidence = judged()
+    part = evidence.rows(np.array([5, 2]))
+    np.testing.assert_array_equal(part.context, evidence.context[[5, 2]])
+    np.testing.assert_array_equal(part.feedback, evidence.feedback[[5, 2]])
+
+
 @pytest.mark.parametrize("truth", [1.0, 0.5])
 def test_information_is_the_best_gain_in_likelihood(truth):
     data, value, evidence = judged(truth=truth)

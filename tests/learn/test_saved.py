@@ -42,6 +42,7 @@ LEARNERS = {
     "rates": fitted(ActionInclusiveIGL(n_actions=3, match_rate=[0.3, 0.3, 0.4])),
     "full": fitted(FullConditionalIGL(n_actions=4, random_state=1)),
     "bandit": fitted(ContextualBandit(estimator="dr", ridge=2.0)),
+    "one right": fitted(ContextualBandit(estimator="one_right", n_actions=4)),
     "few trials": ActionInclusiveIGL().fit(*TRAIN.rows(np.arange(5)).seen),
     "full, few trials": FullConditionalIGL().fit(*TRAIN.rows(np.arange(5)).seen),
 }

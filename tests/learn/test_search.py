@@ -176,14 +176,14 @@ def test_worth_is_net_information_less_what_is_upside_down():
 
 
 def test_what_is_said_of_a_fold_does_not_depend_on_it():
-    evidence = unseen(TASK, USUAL[0], USUAL, np.inf)
+    evidence, _ = unseen(TASK, USUAL[0], USUAL, np.inf)
     mine = TASK.fold == 3
     rng = np.random.default_rng(0)
     shuffled = np.arange(600)
     shuffled[mine] = rng.permutation(shuffled[mine])
     # the fold's contexts no longer go with its feedback
     data = TASK.data._replace(context=TASK.data.context[shuffled])
-    again = unseen(TASK._replace(data=data), USUAL[0], USUAL, np.inf)
+    again, _ = unseen(TASK._replace(data=data), USUAL[0], USUAL, np.inf)
     np.testing.assert_array_equal(again.feedback[mine], evidence.feedback[mine])
     np.testing.assert_array_equal(again.context[mine], evidence.context[shuffled][mine])
     assert not np.array_equal(again.feedback[~mine], evidence.feedback[~mine])
@@ -195,6 +195,30 @@ def test_what_is_found_is_the_reward(one_right):
     assert np.mean((found.reward(TASK.data.action) > 0.5) == TOLD.reward) > 0.95
     held_out = found.held_out.reward(TASK.data.action)
     assert np.mean((held_out > 0.5) == TOLD.reward) > 0.95
+    assert np.mean((found.odds > 0) == TOLD.reward) > 0.93
+    assert [len(each.odds) for each in found.folds] == [480] * 5
+
+
+def test_searches_are_those_behind_what_is_said_of_each_fold():
+    evidence, searches = unseen(TASK, USUAL[1], (), -np.inf)
+    for fold, (model, odds) in enumerate(searches):
+        out, others = (np.flatnonzero(each) for each in (TASK.fold == fold, TASK.fold != fold))
+        scores = model.context_scores(TASK.data.context[out])
+        np.testing.assert_array_equal(evidence.context[out], model.probable(scores))
+        said = model.feedback_evidence(TASK.data.feedback[out], ACTION[out])
+        np.testing.assert_array_equal(evidence.feedback[out], said)
+        # what each fold that was seen has by the others of them
+        inner = Explorer(TASK.rows(others)).refine(USUAL[1])[2]
+        np.testing.assert_array_equal(odds, inner.feedback)
+        assert np.mean((odds > 0) == TOLD.reward[others]) > 0.93
+
+
+def test_the_search_of_another_start_takes_the_place_of_one_that_leads_nowhere():
+    searches = unseen(TASK, NOWHERE, (USUAL[0],), 1.0)[1]
+    expected = unseen(TASK, USUAL[0], (), -np.inf)[1]
+    for found, each in zip(searches, expected, strict=True):
+        np.testing.assert_array_equal(found.odds, each.odds)
+        np.testing.assert_array_equal(found.model.feedback_weights, each.model.feedback_weights)
 
 
 NOWHERE = Start(True, 0.1, place=5)
@@ -206,10 +230,10 @@ def decoded(evidence):
 
 
 def test_another_start_replaces_one_that_leads_nowhere_in_a_fold():
-    assert decoded(unseen(TASK, NOWHERE, (), 1.0)) < 0.8
-    assert decoded(unseen(TASK, NOWHERE, (NOWHERE, USUAL[0]), 1.0)) > 0.95
+    assert decoded(unseen(TASK, NOWHERE, (), 1.0)[0]) < 0.8
+    assert decoded(unseen(TASK, NOWHERE, (NOWHERE, USUAL[0]), 1.0)[0]) > 0.95
     # where nothing is expected, nothing else is tried
-    assert decoded(unseen(TASK, NOWHERE, (USUAL[0],), -1.0)) < 0.8
+    assert decoded(unseen(TASK, NOWHERE, (USUAL[0],), -1.0)[0]) < 0.8
 
 
 def test_a_start_that_reaches_half_of_what_is_expected_is_kept(monkeypatch):
@@ -238,7 +262,7 @@ def test_the_last_climb_begins_with_the_better_of_the_start_and_what_folds_agree
     monkeypatch.setattr(search, "USUAL", (start,))
     monkeypatch.setattr(search, "FURTHER", ())
     monkeypatch.setattr(search, "FINAL_STEPS", 3)
-    monkeypatch.setattr(search, "unseen", lambda *_: agreed)
+    monkeypatch.setattr(search, "unseen", lambda *_: (agreed, []))
     found = discover(TASK)
     assert found.start == start
     assert np.mean(found.belief.argmax(axis=1) == TOLD.right.argmax(axis=1)) > 0.95
@@ -248,6 +272,7 @@ def test_the_last_climb_begins_with_the_better_of_the_start_and_what_folds_agree
         key=lambda result: result[0],
     )
     np.testing.assert_array_equal(found.belief, best[1])
+    np.testing.assert_array_equal(found.odds, best[2].feedback)
 
 
 @pytest.mark.parametrize("better", [USUAL[2], FURTHER[1]])
@@ -255,13 +280,15 @@ def test_the_start_is_the_one_that_is_worth_most_on_unseen_runs(better, monkeypa
     nothing = Evidence(np.full((600, 3), 1 / 3), np.zeros(600))
     told = nothing._replace(feedback=np.where(TOLD.reward, 5.0, -5.0))
     monkeypatch.setattr(
-        search, "unseen", lambda task, start, *_: told if start == better else nothing
+        search, "unseen", lambda task, start, *_: (told if start == better else nothing, [start])
     )
     # between hopeless and convincing: all starts are tried
     monkeypatch.setattr(search, "worth", lambda evidence, task: 0.05 + 0.01 * (evidence is told))
     found = discover(TASK)
     assert found.start == better
     assert found.held_out is told
+    # and the searches are those behind it
+    assert found.folds == [better]
 
 
 def test_only_the_first_start_is_given_a_second_chance_and_the_best_comes_first(monkeypatch):
@@ -273,6 +300,7 @@ def test_only_the_first_start_is_given_a_second_chance_and_the_best_comes_first(
 
     monkeypatch.setattr(search, "unseen", counted)
     monkeypatch.setattr(search, "CONVINCING", np.inf)
+    monkeypatch.setattr(search, "CONVINCING_SHARE", np.inf)
     discover(TASK)
     explorer = Explorer(TASK)
     worths = {start: explorer.refine(start, None, MANY_STEPS)[0] for start in USUAL}
@@ -298,6 +326,28 @@ def test_further_starts_are_tried_only_where_they_may_help(law, fewest, most, mo
     discover(task_of(session(1, runs=5, **law)))
     assert fewest <= len(tried) <= most
     assert len(set(tried)) == len(tried)
+
+
+@pytest.mark.parametrize(
+    ("n_actions", "enough"),
+    # all that a reward of one action in K can tell is 0.693, 0.637, 0.325 and 0.146 nats
+    [(2, 0.1), (3, 0.1), (10, 0.16 * 0.32508), (30, 0.16 * 0.14614)],
+)
+def test_of_rare_rewards_a_share_of_what_they_could_tell_is_enough(n_actions, enough, monkeypatch):
+    task = task_of(session(n_actions=n_actions, runs=5, features=30, trials=60, distance=1.0))
+    task = task._replace(data=task.data._replace(n_actions=n_actions))
+    nothing = Evidence(np.full((60, n_actions), 1 / n_actions), np.zeros(60))
+    for value, count in ((1.01 * enough, 1), (0.99 * enough, len(USUAL) + len(FURTHER))):
+        tried = []
+
+        def told(task, start, *_, tried=tried):
+            tried.append(start)
+            return nothing, []
+
+        monkeypatch.setattr(search, "unseen", told)
+        monkeypatch.setattr(search, "worth", lambda *_, value=value: value)
+        discover(task)
+        assert len(tried) == count
 
 
 def test_rows_of_a_task_are_rows_of_all_its_arrays():

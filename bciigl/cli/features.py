@@ -1,0 +1,64 @@
+"""`bciigl reproduce features`."""
+
+from __future__ import annotations
+
+import click
+
+from bciigl.cli import study as shared
+from bciigl.cli.labelled import data_options, feedback_option, run_labelled, table1_study
+from bciigl.cli.output import echo_json, json_option
+
+
+@click.command()
+@data_options
+@feedback_option
+@shared.run_options
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="The folder of Table 1's results, to which missing ones are added; by default table1.",
+)
+@json_option
+def features(
+    data: tuple[str, ...],
+    label: str | None,
+    openml: tuple[int, ...],
+    feedback: tuple[str, ...],
+    repeats: int | None,
+    seed: int | None,
+    jobs: int | None,
+    cluster: str | None,
+    share: tuple[int, int] | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Tell what makes a dataset learnable: 15 meta-features, and a forest that predicts success.
+
+    AI-IGL succeeds on a dataset where it reaches 0.7 of what is reached with known rewards. Takes
+    the results of `bciigl reproduce table1` with the same data, and goes on with them where some
+    are missing. The published figures are told beside.
+    """
+    from bciigl.cli.progress import bar
+    from bciigl.study.features import learnability, measured
+    from bciigl.study.labelled_rows import labelled_rows
+
+    study = table1_study(data, label, openml, feedback, repeats, seed)
+    out = out or "table1"
+    outcome = run_labelled(study, out, jobs, cluster, share)
+    with bar("measuring datasets") as progress:
+        found = learnability(
+            labelled_rows(study, outcome.results), measured(study, out, progress=progress)
+        )
+    if as_json:
+        echo_json([each.as_dict() for each in found])
+    else:
+        from bciigl.report.learnable import forest_table
+
+        for each in found:
+            words = f"results: {each.results}, {len(each.points)} datasets"
+            click.echo(f"{words}\n\n{forest_table(each.forests).as_text()}\n")
+            for reason in dict.fromkeys(one.reason for one in each.forests if one.reason):
+                which = "; ".join(one.subset for one in each.forests if one.reason == reason)
+                click.echo(f"- no forest ({which}): {reason}\n")
+    shared.tell_outcome(study, out, outcome, as_json, "repeats")

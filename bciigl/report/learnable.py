@@ -1,0 +1,202 @@
+"""What makes a dataset learnable: by what forests tell successes, and how well they do."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from bciigl.base.errors import BciiglError
+from bciigl.report.drawing import Drawing
+from bciigl.report.style import BLUE, GREY, NOISE_COLOR, ORANGE, SMALL, new_figure, plain
+from bciigl.report.table import INDENT, Table
+from bciigl.study.learnable import SUCCESS, Forest
+
+Point = Mapping[str, Any]
+"""A dataset: some of its meta-features, and ``relative``, AI-IGL's accuracy by cb's."""
+
+BAR_HEIGHT, MARGIN = 0.24, 0.7
+PANEL_HEIGHT, LEGEND_HEIGHT = 2.1, 0.6
+MOST_ACROSS = 2
+LOGARITHMIC = {
+    "feature_onehot_count", "instance_per_feature", "noise_signal_ratio", "pca_dims_95",
+    "n", "n_by_sqrt_k", "n_by_k",
+}  # fmt: skip
+"""Meta-features that are counts and ratios with no upper end."""
+DECADES = 100
+"""The highest by the lowest value from which on a logarithmic axis has more than one tick."""
+STYLES = {
+    "published": {"c": "#868e96", "marker": ".", "s": 14, "linewidths": 0},
+    "failure": {"c": ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
+    "success": {"c": BLUE, "marker": "o", "s": 24, "linewidths": 0.6, "edgecolors": "white"},
+}
+
+
+def importance_drawing(forest: Forest) -> Drawing:
+    """Return by which meta-features a forest tells successes: bars, the longest at the top."""
+    if not forest.importances:
+        raise BciiglError(f"{forest.subset}: no importances to draw: {forest.reason}")
+    ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
+    names, weights = (list(column) for column in zip(*ranked, strict=True))
+    figure = new_figure(BAR_HEIGHT * len(names) + MARGIN)
+    axis = figure.subplots()
+    axis.barh(names, weights, color=BLUE, height=0.7)
+    for place, weight in enumerate(weights):
+        axis.annotate(
+            f"{weight:.2f}", (weight, place), (3, 0), textcoords="offset points", va="center",
+            fontsize=SMALL,
+        )  # fmt: skip
+    axis.set(xlabel="importance (share of information gain)", xlim=(0, 1.12 * max(weights) or 1))
+    axis.set_ylim(len(names) - 0.4, -0.6)  # the first at the top
+    axis.tick_params(axis="y", length=0)
+    plain(axis)
+    caption = (
+        "By which meta-features a random forest tells whether AI-IGL reaches at least "
+        f"{SUCCESS:g} of the contextual bandit's accuracy: mean decrease in impurity over "
+        f"{forest.datasets} datasets ({_words(forest.subset)}), {forest.successes} of them "
+        "successes. Meta-features that go together share their importance."
+    )
+    alt = (
+        f"Importance of {len(names)} meta-features for {forest.datasets} datasets "
+        f"({_words(forest.subset)}); the highest is {names[0]} with {weights[0]:.2f}."
+    )
+    name = "importance_" + re.sub(r"[^a-z0-9]+", "_", forest.subset.lower()).strip("_")
+    return Drawing(name, figure, caption, alt, {"feature": names, "importance": weights})
+
+
+def scatter_drawing(
+    points: Sequence[Point], features: Sequence[str], published: Sequence[Point] = ()
+) -> Drawing:
+    """Return relative performance against meta-features: a panel for each.
+
+    Parameters
+    ----------
+    points : sequence of mappings
+        Datasets.
+    features : sequence of str
+        The meta-features that are drawn.
+    published : sequence of mappings, optional
+        Published datasets; they are drawn in the panels of those meta-features that they have.
+    """
+    features = list(dict.fromkeys(features))
+    kinds = {
+        "published": list(published),
+        "failure": [each for each in points if each["relative"] < SUCCESS],
+        "success": [each for each in points if each["relative"] >= SUCCESS],
+    }
+    if not features or not (points or published):
+        raise BciiglError("a scatter of datasets should have a meta-feature and a dataset")
+    absent = [name for name in features if not any(name in p for p in (*points, *published))]
+    if absent:
+        raise BciiglError(f"no dataset has the meta-feature {absent[0]!r}")
+    also = f" Grey points are {len(published)} published datasets." if published else ""
+    caption = (
+        "AI-IGL's accuracy by the contextual bandit's, which sees the reward, against "
+        f"meta-features of {len(points)} datasets. At {SUCCESS:g} (line) and above, a dataset "
+        f"counts as a success.{also}"
+    )
+    alt = (
+        f"Relative performance against {', '.join(features)}: {len(kinds['success'])} of "
+        f"{len(points)} datasets are successes"
+        + (f", beside {len(published)} published ones." if published else ".")
+    )
+    columns = _columns(kinds, features)
+    return Drawing("learnable", _scatter_figure(kinds, features), caption, alt, columns)
+
+
+def forest_table(forests: Sequence[Forest]) -> Table:
+    """Return how well forests tell successes, each with the published figures below it."""
+    head = ["datasets", "number", "successes", "F1 failures", "F1 successes", "F1 mean"]
+    rows, reasons = [], {}
+    for each in forests:
+        ours = (each.f1_failure, each.f1_success, each.f1)
+        rows.append(
+            [_words(each.subset), str(each.datasets), str(each.successes), *map(_score, ours)]
+        )
+        if each.published:
+            rows.append([f"{INDENT}published", "", "", *map(_score, each.published)])
+        if each.reason:
+            reasons.setdefault(each.reason, []).append(_words(each.subset))
+    caption = (
+        f"F1 of random forests that predict whether AI-IGL reaches at least {SUCCESS:g} of the "
+        "contextual bandit's accuracy, for datasets that they have not seen."
+        + "".join(f" {'; '.join(subsets)}: {reason}." for reason, subsets in reasons.items())
+    )
+    return Table(head, rows, caption)
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _words(subset: str) -> str:
+    return subset.replace(">=", " ≥ ").replace("<=", " ≤ ")
+
+
+def _columns(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> dict[str, list]:
+    """Return the numbers of the figure, a line for each dataset."""
+    lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
+    return {
+        **{name: [each.get(name) for _, each in lines] for name in features},
+        "relative": [each["relative"] for _, each in lines],
+        "drawn_as": [kind for kind, _ in lines],
+    }
+
+
+def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
+    across = min(len(features), MOST_ACROSS)
+    down = math.ceil(len(features) / across)
+    figure = new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
+    axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
+    shown: dict[str, Artist] = {}
+    for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
+        _panel(axis, kinds, name)
+        if number % across == 0:
+            axis.set_ylabel("relative to cb")
+        handles, labels = axis.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    highest = max(each["relative"] for mine in kinds.values() for each in mine)
+    axes[0].set_ylim(-0.05, 1.06 * max(highest, 1))
+    for axis in axes[len(features) :]:
+        axis.set_visible(False)
+    figure.legend(
+        shown.values(), shown, loc="outside lower center", ncols=len(shown), frameon=False,
+        fontsize=SMALL, handletextpad=0.4, columnspacing=1.2,
+    )  # fmt: skip
+    return figure
+
+
+def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
+    axis.axhline(SUCCESS, color=GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1)
+    drawn: list[float] = []
+    for kind, mine in kinds.items():
+        known = [each for each in mine if name in each]
+        if known:
+            values = [each[name] for each in known]
+            relative = [each["relative"] for each in known]
+            axis.scatter(values, relative, label=kind, zorder=2, **STYLES[kind])
+            drawn += values
+    _scale(axis, name, drawn)
+    axis.set_xlabel(name)
+    axis.grid(axis="y", color=NOISE_COLOR, lw=0.6)
+    axis.set_axisbelow(True)
+    plain(axis)
+
+
+def _scale(axis: Axes, name: str, drawn: Sequence[float]) -> None:
+    """Give a panel a logarithmic axis where values are far apart, one with a zero if need be."""
+    low, high = min(drawn), max(drawn)
+    if name in LOGARITHMIC and low >= 0 and high >= DECADES * max(low, np.finfo(float).tiny):
+        if low > 0:
+            axis.set_xscale("log")
+            axis.xaxis.set_major_locator(LogLocator(numticks=6))
+            axis.xaxis.set_minor_formatter(NullFormatter())
+        elif high > 10:
+            axis.set_xscale("symlog", linthresh=1)
+        return
+    axis.xaxis.set_major_locator(MaxNLocator(4))

@@ -1,0 +1,339 @@
+"""Policies and decoders fitted anew: only where features are not Gaussian, and then well."""
+
+import numpy as np
+import pytest
+from interactions import Session, session
+
+from bciigl.learn import (
+    ActionInclusiveIGL,
+    ContextualBandit,
+    action_inclusive,
+    load_learner,
+    refit,
+    save_learner,
+    search,
+)
+from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.learn.evidence import information
+from bciigl.learn.interactions import Scalings, check_interactions
+from bciigl.learn.one_right import fit_one_right
+from bciigl.learn.refit import _clearness, _unseen, refitted
+from bciigl.learn.search import USUAL, Fold, Task, discover, in_folds, unseen
+
+LAWS = {
+    "bits": lambda rng, shape: 1.0 * (rng.random(shape) < 0.5),
+    "rare bits": lambda rng, shape: 1.0 * (rng.random(shape) < 0.15),
+    "even": lambda rng, shape: np.sqrt(12) * rng.random(shape),
+    "pixels": lambda rng, shape: rng.exponential(size=shape) * (rng.random(shape) < 0.4),
+    "heavy tails": lambda rng, shape: rng.standard_t(2.5, size=shape),
+    "categories": lambda rng, shape: np.eye(shape[1])[rng.integers(shape[1], size=shape[0])],
+}
+
+
+def chosen(seed: int = 0, law: str = "bits", *, trials: int = 1500, bits: bool = False) -> Session:
+    """Return a session in which a softmax of linear scores says which of four actions is right.
+
+    Parameters
+    ----------
+    law : str
+        Of the contexts.
+    bits : bool
+        Whether feedback is bits, too; otherwise it is Gaussian.
+    """
+    person, rng = np.random.default_rng(2), np.random.default_rng([seed, 3])
+    context = LAWS[law](rng, (trials, 8))
+    weights = 3 * person.standard_normal((8, 4))
+    scores = (context - context.mean(axis=0)) @ weights
+    option = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    action = rng.integers(4, size=trials)
+    reward = option == action
+    codes = person.standard_normal((4, 12))
+    shown = person.standard_normal(12) + 0.5 * person.standard_normal((4, 12))
+    if bits:
+        odds = codes[action] - 1.5 + 2 * reward[:, None] * shown[action]
+        feedback = 1.0 * (rng.random(odds.shape) < 1 / (1 + np.exp(-odds)))
+    else:
+        shown *= 4 / np.linalg.norm(shown, axis=1, keepdims=True)
+        feedback = 3 * codes[action] + reward[:, None] * shown[action]
+        feedback += rng.standard_normal(feedback.shape)
+    return Session(
+        context,
+        action,
+        feedback,
+        np.arange(trials) * 10 // trials,
+        np.full(trials, 0.25),
+        np.eye(4, dtype=bool)[option],
+        reward,
+    )
+
+
+def task_of(told: Session) -> Task:
+    """Return the search of a session of uniform guesses."""
+    data = check_interactions(*told.seen, run=told.run)
+    data = Scalings.of(data).apply(data)
+    rate = np.full(data.trials, 1 / data.n_actions)
+    fold = np.zeros(data.trials, int)
+    return in_folds(Task(data, fold, rate, np.ones(data.trials), data.baseline, True))
+
+
+def fitted(told: Session) -> ActionInclusiveIGL:
+    return ActionInclusiveIGL().fit(*told.seen, run=told.run)
+
+
+@pytest.fixture
+def returned(monkeypatch):
+    """Return what is fitted anew, of each learner in turn."""
+    found = []
+
+    def spy(task, of_model):
+        found.append((of_model.model, refitted(task, of_model)))
+        return found[-1][1]
+
+    monkeypatch.setattr(action_inclusive, "refitted", spy)
+    return found
+
+
+TASK = task_of(chosen(0, "even"))
+FOUND = discover(TASK)
+
+
+def as_bytes(linear: Linear) -> list[bytes]:
+    return [each.tobytes() for each in linear]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {},
+        {"n_actions": 5, "trials": 1000},
+        {"distance": 2.5},
+        {"strength": 2.0},
+        {"offset": 10.0},
+        {"n_actions": 10, "trials": 1500, "features": 12},
+    ],
+)
+def test_the_model_is_kept_where_contexts_and_feedback_are_gaussian(law):
+    for seed in range(2):
+        task = task_of(session(seed, **law))
+        found = discover(task)
+        assert found.model.one_right
+        assert refitted(task, found) is None
+
+
+def test_a_policy_that_is_not_fitted_anew_is_that_of_the_model():
+    told = session()
+    model = discover(task_of(told)).model
+    expected = np.vstack([model.context_weights, model.context_bias])
+    np.testing.assert_array_equal(fitted(told).policy_, expected)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_other_contexts_are_learned_as_well_as_from_known_rewards(law, returned):
+    told, fresh = chosen(0, law), chosen(100, law, trials=3000)
+    known = ContextualBandit(estimator="one_right")
+    known.fit(told.context, told.action, told.reward, run=told.run)
+    learner = fitted(told)
+    assert isinstance(returned[0][1], Linear)
+    # 3000 fresh trials have a standard error of 0.009
+    assert fresh.accuracy(learner) > fresh.accuracy(known) - 0.02
+    assert fresh.accuracy(known) > 0.65
+    assert learner.diagnose().verdict == "trust"
+
+
+@pytest.mark.parametrize("law", ["even", "heavy tails", "pixels"])
+def test_it_is_better_than_the_model_there(law, monkeypatch):
+    told, fresh = chosen(0, law), chosen(100, law, trials=3000)
+    anew = fresh.accuracy(fitted(told))
+    # as if the model had known that one is right, and had not been worse
+    monkeypatch.setattr(search, "USUAL", tuple(each for each in USUAL if each.together))
+    monkeypatch.setattr(refit, "CLEARLY", np.inf)
+    assert anew > fresh.accuracy(fitted(told)) + 0.02
+
+
+@pytest.mark.parametrize("law", ["bits", "even"])
+def test_the_decoder_is_fitted_anew_where_feedback_is_not_gaussian(law, returned):
+    told = chosen(0, law, trials=2000, bits=True)
+    fresh = chosen(100, law, trials=3000, bits=True)
+    learner = fitted(told)
+    model, better = returned[0]
+    assert not np.allclose(better.decoder[:-1], model.feedback_weights, atol=0.1)
+    known = ContextualBandit(estimator="one_right")
+    known.fit(told.context, told.action, told.reward, run=told.run)
+    assert fresh.accuracy(learner) > fresh.accuracy(known) - 0.03
+    assert fresh.decoding(learner) > 0.88
+
+
+@pytest.mark.parametrize("bits", [False, True])
+def test_decoded_probabilities_after_a_refit_are_those_of_rewards(bits):
+    told = chosen(1, "even", trials=2000, bits=bits)
+    fresh = chosen(101, "even", trials=3000, bits=bits)
+    learner = fitted(told)
+    decoded = learner.decode(fresh.feedback, fresh.action)
+    rates = np.bincount(told.action, told.reward) / np.bincount(told.action)
+    np.testing.assert_allclose(learner.match_rate_, rates, atol=0.04)
+    assert decoded.mean() == pytest.approx(fresh.reward.mean(), abs=0.03)
+    assert decoded[fresh.reward].mean() > decoded[~fresh.reward].mean() + 0.6
+    sure = decoded > 0.8
+    assert fresh.reward[sure].mean() == pytest.approx(decoded[sure].mean(), abs=0.1)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_returned_is_fitted_to_all_trials(place, monkeypatch):
+    if place == 0:
+        monkeypatch.setattr(refit, "CLEARLY", np.inf)
+    if place == 2:
+        monkeypatch.setattr(refit, "CLEARLY", -np.inf)
+    model, data = FOUND.model, TASK.data
+    assert model.one_right
+    alone = Linear(
+        fit_one_right(data.context, data.action, FOUND.odds, 4),
+        np.vstack([model.feedback_weights, model.feedback_bias]),
+    )
+    found = refitted(TASK, FOUND)
+    if place == 0:
+        assert found is None
+    else:
+        expected = alone if place == 1 else fit_agreement(data, alone)
+        assert as_bytes(found) == as_bytes(expected)
+
+
+@pytest.mark.parametrize("clearly", [2.0, np.inf])
+def test_a_model_that_does_not_know_that_one_is_right_is_always_fitted_anew(
+    clearly, returned, monkeypatch
+):
+    monkeypatch.setattr(search, "USUAL", tuple(each for each in USUAL if not each.together))
+    monkeypatch.setattr(search, "FURTHER", ())
+    monkeypatch.setattr(refit, "CLEARLY", clearly)
+    learner = fitted(session(0))
+    model, anew = returned[0]
+    assert not model.one_right
+    assert isinstance(anew, Linear)
+    assert session(1).accuracy(learner) > 0.95
+
+
+def test_where_several_may_be_right_nothing_is_fitted_anew(returned):
+    told = chosen(0, "even")
+    ActionInclusiveIGL(one_right=False).fit(*told.seen, run=told.run)
+    assert not returned
+    fitted(told)
+    assert len(returned) == 1
+
+
+def test_what_is_said_of_a_fold_does_not_depend_on_it():
+    everything = np.ones(TASK.data.trials, bool)
+    mine = TASK.fold == 3
+    rng = np.random.default_rng(0)
+    shuffled = np.arange(TASK.data.trials)
+    shuffled[mine] = rng.permutation(shuffled[mine])
+    # the fold's contexts no longer go with its feedback, nor did they in the search
+    changed = TASK._replace(data=TASK.data._replace(context=TASK.data.context[shuffled]))
+    evidence = _unseen(TASK, FOUND, everything)
+    folds = unseen(changed, FOUND.start, USUAL, -np.inf)[1]
+    again = _unseen(changed, FOUND._replace(folds=folds), everything)
+    same = unseen(TASK, FOUND.start, USUAL, -np.inf)[1][3]
+    np.testing.assert_array_equal(folds[3].odds, same.odds)
+    for before, after in zip(evidence, again, strict=True):
+        np.testing.assert_allclose(after.feedback[mine], before.feedback[mine])
+        np.testing.assert_allclose(after.context[mine], before.context[shuffled][mine])
+        assert not np.allclose(after.context[~mine], before.context[~mine])
+
+
+def test_what_is_said_of_a_fold_is_fitted_to_the_others():
+    everything = np.ones(TASK.data.trials, bool)
+    alone, both = _unseen(TASK, FOUND, everything)
+    out = np.flatnonzero(TASK.fold == 1)
+    seen, (model, odds) = TASK.data.rows(np.flatnonzero(TASK.fold != 1)), FOUND.folds[1]
+    first = Linear(
+        fit_one_right(seen.context, seen.action, odds, 4),
+        np.vstack([model.feedback_weights, model.feedback_bias]),
+    )
+    for linear, evidence in ((first, alone), (fit_agreement(seen, first), both)):
+        expected = linear.evidence(TASK.data.rows(out))
+        np.testing.assert_array_equal(evidence.context[out], expected.context)
+        np.testing.assert_array_equal(evidence.feedback[out], expected.feedback)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Return how many trials policies are fitted to, and what is said of how many is compared."""
+    policies, compared = [], []
+
+    def fit(context, *rest):
+        policies.append(len(context))
+        return fit_one_right(context, *rest)
+
+    def told(evidence, data):
+        assert len(evidence.feedback) == len(evidence.context) == data.trials
+        compared.append(data.trials)
+        return information(evidence, data)
+
+    monkeypatch.setattr(refit, "fit_one_right", fit)
+    monkeypatch.setattr(refit, "information", told)
+    return policies, compared
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"), [(500, 500), (749, 500), (1499, 750), (1500, 1500), (10_000, 1500)]
+)
+def test_no_more_trials_are_compared_than_decide(most, expected, counted, monkeypatch):
+    policies, compared = counted
+    monkeypatch.setattr(refit, "MOST_COMPARED", most)
+    found = refitted(TASK, FOUND)
+    assert compared == [expected] * 3
+    # five folds, each by the other four, and in the end all trials
+    assert policies == [expected * 4 // 5] * 5 + [1500]
+    # what decides is decided as before: the policy is fitted anew, to all trials
+    alone = fit_one_right(TASK.data.context, TASK.data.action, FOUND.odds, 4)
+    np.testing.assert_array_equal(found.policy, alone)
+
+
+def test_every_fold_is_compared_by_trials_of_its_own():
+    compared = np.arange(TASK.data.trials) % 4 == 0
+    some = _unseen(TASK, FOUND, compared)
+    rows = np.flatnonzero(compared)
+    # the same as a task of those trials alone
+    part = TASK.rows(rows)
+    folds = [
+        Fold(model, odds[compared[TASK.fold != fold]])
+        for fold, (model, odds) in enumerate(FOUND.folds)
+    ]
+    expected = _unseen(part, FOUND._replace(folds=folds), np.ones(len(rows), bool))
+    for each, other in zip(some, expected, strict=True):
+        np.testing.assert_array_equal(each.context, other.context)
+        np.testing.assert_array_equal(each.feedback, other.feedback)
+
+
+def test_how_clear_differences_are_by_hand():
+    # a mean of 1 with an SD of 2 in 16 trials
+    assert _clearness(np.tile([3.0, -1.0], 8)) == pytest.approx(1 / (2 / 4))
+    assert _clearness(np.tile([-3.0, 1.0], 8)) == pytest.approx(-2)
+    assert _clearness(np.zeros(5)) == 0
+    assert _clearness(np.ones(5)) == 0
+
+
+def test_refitting_twice_gives_the_same_bytes():
+    first, second = (refitted(TASK, FOUND) for _ in range(2))
+    assert as_bytes(first) == as_bytes(second)
+
+
+def test_an_action_never_taken_is_never_chosen_after_a_refit(returned):
+    told = chosen(0, "even")
+    told = told.rows(np.flatnonzero(told.action != 2))
+    learner = ActionInclusiveIGL(n_actions=4).fit(*told.seen, run=told.run)
+    assert isinstance(returned[0][1], Linear)
+    assert 2 not in learner.predict(told.context)
+    assert np.isfinite(learner.decode(told.feedback, told.action)).all()
+    others = told.rows(np.flatnonzero(~told.right[:, 2]))
+    assert others.accuracy(learner) > 0.8
+
+
+def test_a_learner_fitted_anew_comes_back_from_disk(tmp_path, returned):
+    told = chosen(trials=800)
+    learner = fitted(told)
+    assert isinstance(returned[0][1], Linear)
+    save_learner(learner, tmp_path / "kept")
+    again = load_learner(tmp_path / "kept")
+    np.testing.assert_array_equal(again.policy_, learner.policy_)
+    np.testing.assert_array_equal(
+        again.decode(told.feedback, told.action), learner.decode(told.feedback, told.action)
+    )
