@@ -25,9 +25,13 @@ TINY = 1e-9
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Return probabilities along the last axis."""
-    # scipy's spends three times as long on checks as on numbers of this size.
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    # scipy's spends three times as long on checks as on numbers of this size; and numpy is several
+    # times faster along rows than along a short last axis.
+    powers = np.array(np.moveaxis(scores, -1, 0), order="C")
+    powers -= powers.max(axis=0)
+    np.exp(powers, out=powers)
+    powers /= powers.sum(axis=0)
+    return np.ascontiguousarray(np.moveaxis(powers, 0, -1))
 
 
 class Model(NamedTuple):

@@ -151,8 +151,8 @@ def _checked(values: pd.Series, column: Column) -> pd.Series:
     """Return a column that has what the header says."""
     if column.kind == "number":
         # pandas takes True for a truth value, and that for a number.
-        truth = pd.api.types.is_bool_dtype(values)
-        numbers = pd.to_numeric(values.astype(str) if truth else values, errors="coerce")
+        values = values.astype(str) if pd.api.types.is_bool_dtype(values) else values
+        numbers = pd.to_numeric(values, errors="coerce")
         _refuse(values[numbers.isna() & values.notna()], column, "numbers")
         return numbers
     values = values.str.strip()

@@ -114,18 +114,18 @@ def _usual_label(columns: Sequence[str]) -> int:
 
 def _header(text: str, delimiter: str) -> list[str]:
     """Return the names of columns: the first line that is not empty."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    lines = (line[0] for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)?", text))
+    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     try:
-        return [each.strip() for each in next((row for row in rows if row), [])]
+        return [each.strip() for each in next((row for row in rows if row[1:] or any(row)), [])]
     except csv.Error as error:
         raise LabelledError(f"is not a table: {error}") from error
 
 
 def _delimiter(text: str) -> str:
     """Return what there is most of in the first line, outside of quotes."""
-    first = re.search(r"[^\r\n]+", text)
-    words = re.sub(r'"[^"]*"', "", first[0]) if first else ""
-    return max(DELIMITERS, key=words.count)
+    first = re.match(r'\s*((?:[^"\r\n]|"[^"]*")*)', text)[1]
+    return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
 
 
 def _table(text: str, delimiter: str, columns: list[str], label: int) -> pd.DataFrame:

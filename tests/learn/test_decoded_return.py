@@ -197,7 +197,7 @@ def test_restarts_see_no_more_trials_than_they_need(most, half, monkeypatch):
     assert judged == [2 * half]
     assert found.objective == pytest.approx(sharp_terms(found.solution, data).mean())
     assert np.mean(found.solution.choose(data.context) == option) > 0.97
-    # some of the trials are any of them, and no trial is in both halves
+    # they are drawn from all trials, and none is in both halves
     first, second = ({row.tobytes() for row in each.context} for each in (seen[0], seen[-2]))
     assert not first & second
     assert any(row.tobytes() in first for row in data.context[100:])

@@ -152,9 +152,9 @@ def test_feature_that_tells_success_is_found():
     whole = forests["K>=3"]
     assert list(whole.importances) == list(NAMES)
     assert max(whole.importances, key=whole.importances.get) == "max_fisher_discrim"
-    assert min(whole.f1_failure, whole.f1_success) > 0.8
-    # The number of examples says nothing here.
-    assert forests[ALONE].f1 < 0.7 and list(forests[ALONE].importances) == ["n_by_k"]
+    # The number of examples says nothing here, with which a coin would do as well.
+    assert forests[ALONE].f1 < 0.65 < 0.75 < whole.f1
+    assert list(forests[ALONE].importances) == ["n_by_k"]
     assert {name: each.published for name, each in forests.items()} == {
         **published_f1(),
         GROUPED: None,

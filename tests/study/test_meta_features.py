@@ -123,6 +123,17 @@ def test_rare_values_are_told_from_frequent_ones_on_either_side():
         assert result["mutual_XY_info_mean"] == pytest.approx(entropy)
 
 
+def test_many_values_are_cut_into_ten_bins_of_equal_numbers():
+    values = np.random.default_rng(0).permutation(200.0 ** np.linspace(0, 2, 200))
+    label = np.repeat([0, 1], 100)
+    entropy, _ = measured.feature_information(values[:, None], label, np.random.default_rng(0))
+    assert entropy == pytest.approx(np.log(10))
+    # Sorted, five bins have one label and five the other: all that there is to know.
+    result = found(np.sort(values)[:, None], label)
+    assert result["mutual_XY_info_mean"] == pytest.approx(np.log(2))
+    assert result["noise_signal_ratio"] == pytest.approx(np.log(5) / np.log(2))
+
+
 def test_feature_that_tells_the_classes_apart_alone_has_a_discriminant_of_0():
     rng = np.random.default_rng(0)
     label = rng.integers(3, size=60)
