@@ -191,21 +191,23 @@ def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool)
     fold = np.zeros(data.trials, int)
     task = in_folds(Task(scalings.apply(data), fold, *expected, data.baseline, one_right))
     recentred = _recentred(task)
-    found = discover(recentred)
-    model, data = found.model, task.data
+    searched = recentred.fewer()
+    found = discover(searched)
+    model, data = found.model, searched.data
     reward = found.reward(data.action)
     decoder = np.vstack([model.feedback_weights, model.feedback_bias])
-    if one_right and (better := refitted(recentred, found)) is not None:
-        reward = better.evidence(recentred.data).reward(data.action)
-        policy, decoder = without_never_taken(better.policy, data.action), better.decoder
+    if one_right and (better := refitted(searched, found, recentred.data)) is not None:
+        policy, decoder = better
+        data = recentred.data
+        reward = better.evidence(data).reward(data.action)
     elif one_right:
         policy = np.vstack([model.context_weights, model.context_bias])
-        policy = without_never_taken(policy, data.action)
     else:
         policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
+    policy = without_never_taken(policy, task.data.action)
     match_rate = _means(reward, data)
     decoder[-1] += logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
-    return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task, found))
+    return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task.fewer(), found))
 
 
 def _recentred(task: Task) -> Task:
@@ -221,7 +223,7 @@ def _recentred(task: Task) -> Task:
     # All of one policy, of many, or of none that is known.
     if len(alike) in (0, data.trials) or (task.weight != 1).any():
         return task
-    model = discover(in_folds(task.rows(alike))).model
+    model = discover(in_folds(task.rows(alike)).fewer()).model
     predicted = model.probable(model.context_scores(data.context))
     reward = of_action(predicted, data.action)[:, None]
     acted = np.eye(data.n_actions)[data.action]

@@ -20,8 +20,8 @@ CLEARLY = 2.0
 MOST_COMPARED = 10_000
 
 
-def refitted(task: Task, found: Found) -> Linear | None:
-    """Return what is fitted anew, or None if the model itself is not clearly worse.
+def refitted(task: Task, found: Found, data: Interactions | None = None) -> Linear | None:
+    """Return what is fitted anew to all data, or None if the model itself is not clearly worse.
 
     Where the model does not know that one action is right, it is always fitted anew.
 
@@ -30,20 +30,26 @@ def refitted(task: Task, found: Found) -> Linear | None:
     task : Task
         Exactly one action is right for each context.
     found : Found
-        What was discovered.
+        What was discovered in it.
+    data : Interactions, optional
+        All trials, where the task has a part of them only.
     """
-    data = task.data
-    compared = np.arange(data.trials) % -(-data.trials // MOST_COMPARED) == 0
+    data = task.data if data is None else data
+    compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
     rows = np.flatnonzero(compared)
     candidates = [found.held_out.rows(rows), *_unseen(task, found, compared)]
-    told = [information(each, data.rows(rows)) for each in candidates]
+    told = [information(each, task.data.rows(rows)) for each in candidates]
     chosen = 0 if found.model.one_right else 1
     for place in range(chosen + 1, len(told)):
         if _clearness(told[place] - told[chosen]) > CLEARLY:
             chosen = place
     if chosen == 0:
         return None
-    alone = _policy_alone(data, Fold(found.model, found.odds))
+    odds = found.odds
+    if data.trials > len(odds):
+        # In so many trials none weighs enough to vouch for itself.
+        odds = found.model.feedback_evidence(data.feedback, data.action)
+    alone = _policy_alone(data, Fold(found.model, odds))
     return alone if chosen == 1 else fit_agreement(data, alone)
 
 

@@ -21,6 +21,10 @@ FEW_STEPS, MANY_STEPS, FINAL_STEPS = 2, 7, 30
 HOPELESS, CONVINCING, CONVINCING_SHARE = 0.003, 0.1, 0.16
 
 
+# More trials than this find nothing that fewer would not.
+MOST_SEARCHED = 100_000
+
+
 class Start(NamedTuple):
     """Where a search begins.
 
@@ -94,6 +98,19 @@ class Task(NamedTuple):
         """Return the task of learning from some of the trials."""
         arrays = (self.fold, self.rate, self.weight, self.known)
         return Task(self.data.rows(index), *(each[index] for each in arrays), self.one_right)
+
+    def fewer(self, most: int | None = None) -> "Task":
+        """Return the task of learning from so many trials, by default as many as are searched.
+
+        They are the first of each fold: neighbours stay neighbours.
+        """
+        most = MOST_SEARCHED if most is None else most
+        if self.data.trials <= most:
+            return self
+        first = np.searchsorted(self.fold, self.fold)
+        place = np.arange(self.data.trials) - first
+        size = np.bincount(self.fold)[self.fold]
+        return self.rows(np.flatnonzero(place < size * most // self.data.trials))
 
     def starts(self, starts: tuple[Start, ...]) -> list[Start]:
         """Return those of the starts that make sense for the task."""

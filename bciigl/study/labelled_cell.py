@@ -36,15 +36,16 @@ def data_of(cell: LabelledCell) -> Labelled:
     """
     if cell.dataset.source is None:
         raise StudyError(f"{cell.dataset.id}: where the data are is not known")
-    data, digest = _loaded(cell.dataset.source)
+    data, digest = _loaded(cell.dataset.source, cell.dataset.digest)
     if digest != cell.dataset.digest:
         raise StudyError(f"{cell.dataset.id}: the data have changed since the study began")
     return data
 
 
 @lru_cache(maxsize=1)
-def _loaded(source: Loads) -> tuple[Labelled, str]:
-    # Cells of a dataset follow each other, and one dataset may be all that fits into memory.
+def _loaded(source: Loads, expected: str) -> tuple[Labelled, str]:
+    # Cells of a dataset follow each other, and one dataset may be all that fits into memory. A file
+    # that has changed is read again for a study that was begun after it had.
     data = source.load()
     return data, digest_of(data)
 
