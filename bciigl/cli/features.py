@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bciigl.cli import study as shared
-from bciigl.cli.labelled import data_options, feedback_option, run_labelled, table1_study
+from bciigl.cli.labelled import Asked, labelled_options, table1_study
 from bciigl.cli.output import echo_json, json_option
 
 
 @click.command()
-@data_options
-@feedback_option
-@shared.run_options
+@labelled_options
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -20,19 +20,7 @@ from bciigl.cli.output import echo_json, json_option
     help="The folder of Table 1's results, to which missing ones are added; by default table1.",
 )
 @json_option
-def features(
-    data: tuple[str, ...],
-    label: str | None,
-    openml: tuple[int, ...],
-    feedback: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
-    out: str | None,
-    as_json: bool,
-) -> None:
+def features(out: str | None, as_json: bool, **options: Any) -> None:
     """Tell what makes a dataset learnable: 15 meta-features, and a forest that predicts success.
 
     AI-IGL succeeds on a dataset where it reaches 0.7 of what is reached with known rewards. Takes
@@ -43,9 +31,10 @@ def features(
     from bciigl.study.features import learnability, measured
     from bciigl.study.labelled_rows import labelled_rows
 
-    study = table1_study(data, label, openml, feedback, repeats, seed)
+    asked = Asked(**options)
+    study = table1_study(asked)
     out = out or "table1"
-    outcome = run_labelled(study, out, jobs, cluster, share)
+    outcome = asked.run(study, out)
     with bar("measuring datasets") as progress:
         found = learnability(
             labelled_rows(study, outcome.results), measured(study, out, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -16,11 +16,63 @@ if TYPE_CHECKING:
     from bciigl.study.labelled import Dataset, LabelledStudy
     from bciigl.study.labelled_rows import LabelledRow
     from bciigl.study.run import Outcome
-    from bciigl.tasks.sources import Source
 
 
-def data_options(command: Callable) -> Callable:
-    """Add the options that say which data are learned from."""
+class Asked(NamedTuple):
+    """What the options of all commands about labelled data ask for."""
+
+    data: tuple[str, ...]
+    label: str | None
+    openml: tuple[int, ...]
+    feedback: tuple[str, ...]
+    repeats: int | None
+    seed: int | None
+    jobs: int | None
+    cluster: str | None
+    share: tuple[int, int] | None
+
+    def given(self) -> dict[str, Any]:
+        """Return what was given of what a table has defaults for."""
+        from bciigl.tasks.labelled import find_rule
+
+        for rule in self.feedback:
+            find_rule(rule)
+        rules = tuple(dict.fromkeys(self.feedback)) or None
+        given = {"feedback": rules, "repeats": self.repeats, "seed": self.seed}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def datasets(self, usual: Sequence[int]) -> list[Dataset]:
+        """Return the datasets asked for, by default the usual ones of OpenML, read with a bar.
+
+        Of several usual ones, those that cannot be had are told and left out, but not the first.
+        """
+        from bciigl.study.labelled import describe
+        from bciigl.tasks.labelled import LabelledError
+        from bciigl.tasks.sources import find_sources, openml_sources
+
+        own = bool(self.data or self.openml)
+        sources = [each for place in self.data for each in find_sources(place, label=self.label)]
+        sources += openml_sources(self.openml if own else usual)
+        found = []
+        with bar("reading datasets") as progress:
+            for number, source in enumerate(sources):
+                try:
+                    found.append(describe(source))
+                except LabelledError as error:
+                    if own or not found:
+                        raise
+                    click.echo(f"left out: {error}", err=True)
+                progress(number + 1, len(sources))
+        return found
+
+    def run(self, study: LabelledStudy, out: str) -> Outcome:
+        """Run a study with a progress bar."""
+        where = {"jobs": self.jobs, "cluster": self.cluster, "share": self.share}
+        return shared.run(study, out, doing="learning", **where)
+
+
+def labelled_options(command: Callable) -> Callable:
+    """Add the options that `Asked` has."""
     options = [
         click.option(
             "--data",
@@ -37,15 +89,19 @@ def data_options(command: Callable) -> Callable:
             multiple=True,
             help="Fetch this dataset from OpenML, or its cache; may be repeated.",
         ),
+        click.option(
+            "--feedback",
+            metavar="RULE",
+            multiple=True,
+            help="Only this feedback rule; may be repeated.",
+        ),
+        shared.run_options,
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-feedback_option = click.option(
-    "--feedback", metavar="RULE", multiple=True, help="Only this feedback rule; may be repeated."
-)
 out_option = click.option(
     "--out",
     metavar="FOLDER",
@@ -55,24 +111,10 @@ out_option = click.option(
 
 
 @click.command()
-@data_options
-@feedback_option
-@shared.run_options
+@labelled_options
 @out_option
 @json_option
-def table1(
-    data: tuple[str, ...],
-    label: str | None,
-    openml: tuple[int, ...],
-    feedback: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
-    out: str | None,
-    as_json: bool,
-) -> None:
+def table1(out: str | None, as_json: bool, **options: Any) -> None:
     """Reproduce Table 1: labels of OpenML's datasets, guessed without labels.
 
     Of every dataset with 3 classes or more, and no label above 50 %, nine tenths are learned from
@@ -82,29 +124,15 @@ def table1(
 
     A finished repeat is kept at once: if it is stopped, the same command goes on.
     """
-    study = table1_study(data, label, openml, feedback, repeats, seed)
-    _reproduce(study, out or "table1", jobs, cluster, share, as_json, _table1_parts)
+    asked = Asked(**options)
+    _reproduce(asked, table1_study(asked), out or "table1", as_json, _table1_parts)
 
 
 @click.command()
-@data_options
-@feedback_option
-@shared.run_options
+@labelled_options
 @out_option
 @json_option
-def table3(
-    data: tuple[str, ...],
-    label: str | None,
-    openml: tuple[int, ...],
-    feedback: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
-    out: str | None,
-    as_json: bool,
-) -> None:
+def table3(out: str | None, as_json: bool, **options: Any) -> None:
     """Reproduce Table 3: MNIST, answered with images of other digits.
 
     20 000 guesses of a digit, each answered with an image: of the digit (a + 6 r - 3) mod 10
@@ -115,84 +143,38 @@ def table3(
     """
     from bciigl.study import table3 as paper
 
-    datasets = read_datasets(data, label, openml or (() if data else (paper.OPENML_ID,)))
-    study = paper.table3(datasets, **given_options(feedback, repeats, seed))
-    _reproduce(study, out or "table3", jobs, cluster, share, as_json, _table3_parts)
+    asked = Asked(**options)
+    given = asked.given()
+    study = paper.table3(asked.datasets([paper.OPENML_ID]), **given)
+    _reproduce(asked, study, out or "table3", as_json, _table3_parts)
 
 
-def table1_study(
-    data: tuple[str, ...],
-    label: str | None,
-    openml: tuple[int, ...],
-    feedback: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-) -> LabelledStudy:
-    """Return the study of Table 1 that options ask for; tell which datasets are left out."""
+def table1_study(asked: Asked) -> LabelledStudy:
+    """Return the study of Table 1 that is asked for; tell which datasets are left out."""
     from bciigl.study import table1 as paper
     from bciigl.study.labelled_notes import left_out
 
-    chosen = given_options(feedback, repeats, seed)
-    every = not data and not openml
-    datasets = read_datasets(data, label, paper.openml_ids() if every else openml, skip=every)
-    study = paper.table1(datasets, **chosen)
+    given = asked.given()
+    datasets = asked.datasets(paper.openml_ids())
+    study = paper.table1(datasets, **given)
     for words in left_out(datasets):
         click.echo(words, err=True)
     return study
 
 
-def given_options(feedback: tuple[str, ...], repeats: int | None, seed: int | None) -> dict:
-    """Return what was given of what a table has defaults for."""
-    from bciigl.tasks.labelled import find_rule
-
-    for rule in feedback:
-        find_rule(rule)
-    given = {"feedback": tuple(dict.fromkeys(feedback)) or None, "repeats": repeats, "seed": seed}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def read_datasets(
-    data: Sequence[str], label: str | None, openml: Sequence[int], *, skip: bool = False
-) -> list[Dataset]:
-    """Return the datasets that options name, read with a progress bar.
-
-    With `skip`, those that cannot be had are told and left out, unless it is the first one.
-    """
-    from bciigl.study.labelled import describe
-    from bciigl.tasks.labelled import LabelledError
-    from bciigl.tasks.sources import find_sources, openml_sources
-
-    sources: list[Source] = [
-        each for place in data for each in find_sources(place, label=label)
-    ] + openml_sources(openml)
-    found = []
-    with bar("reading datasets") as progress:
-        for number, source in enumerate(sources):
-            try:
-                found.append(describe(source))
-            except LabelledError as error:
-                if not (skip and found):
-                    raise
-                click.echo(f"left out: {error}", err=True)
-            progress(number + 1, len(sources))
-    return found
-
-
 def _reproduce(
+    asked: Asked,
     study: LabelledStudy,
     out: str,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
     as_json: bool,
     parts: Callable[[list[LabelledRow]], list[tuple[str, Table]]],
 ) -> None:
     from bciigl.study.labelled_notes import labelled_notes
     from bciigl.study.labelled_rows import labelled_rows
 
-    outcome = run_labelled(study, out, jobs, cluster, share)
+    outcome = asked.run(study, out)
     rows = labelled_rows(study, outcome.results)
-    if shared.worth_a_table(outcome, as_json, share is not None):
+    if shared.worth_a_table(outcome, as_json, asked.share is not None):
         if as_json:
             echo_json([row.as_dict() for row in rows])
         elif not rows:
@@ -203,17 +185,6 @@ def _reproduce(
             for note in labelled_notes(study):
                 click.echo(f"- {note}")
     shared.tell_outcome(study, out, outcome, as_json, "repeats")
-
-
-def run_labelled(
-    study: LabelledStudy,
-    out: str,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
-) -> Outcome:
-    """Run a study of labelled data with a progress bar."""
-    return shared.run(study, out, jobs=jobs, cluster=cluster, share=share, doing="learning")
 
 
 def _table1_parts(rows: list[LabelledRow]) -> list[tuple[str, Table]]:

@@ -5,7 +5,6 @@ the reward. As in the paper's appendix, a random forest of 100 trees predicts th
 cross-validation over datasets, and says which meta-features it goes by.
 """
 
-import csv
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,7 +18,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from bciigl.base.errors import BciiglError, did_you_mean, shortened
 from bciigl.study.meta_features import NAMES
-from bciigl.study.published import DATA
+from bciigl.study.published import lines
 
 SUCCESS = 0.7
 """AI-IGL's accuracy by the contextual bandit's, from which on it counts as a success."""
@@ -192,7 +191,7 @@ def published_table4() -> list[PublishedSet]:
     kinds = PublishedSet.__annotations__
     return [
         PublishedSet(*(kind(line[name]) for name, kind in kinds.items()))
-        for line in _lines("table4")
+        for line in lines("table4")
     ]
 
 
@@ -202,13 +201,8 @@ def published_f1() -> dict[str, F1]:
         line["subset"]: tuple(
             float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
         )
-        for line in _lines("features_f1")
+        for line in lines("features_f1")
     }
-
-
-def _lines(table: str) -> list[dict[str, str]]:
-    with (DATA / f"{table}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def _forests(datasets: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Forest]:
