@@ -19,6 +19,7 @@ def labelled(
     rng = np.random.default_rng(seed)
     label = np.arange(examples) % classes
     values = rng.normal(0, 3, (classes, features))[label] + rng.normal(size=(examples, features))
+    values = values.astype(np.float32).astype(float)  # as readers of files give them
     names = tuple(f"class {each}" for each in range(classes))
     return Labelled(about.pop("name", f"made with {seed}"), values, label, names, **about)
 

@@ -4,18 +4,26 @@ The model that discovers the reward takes contexts and feedback for Gaussian. Wh
 a brain's noise, nothing learns faster. Where they are not, as in pixels and categories, what it has
 found is a good start only. From there the policy alone is fitted anew to what the decoder tells
 (`one_right`), and then both together (`agreement`). All are compared on trials they have not seen.
+
+An action whose reward was not found is then as good as lost: its decoder tells nothing, so nothing
+teaches it better. But the others know: where exactly one action is right, contexts that none of
+them claims must be its own, and teach its decoder anew.
 """
 
 import numpy as np
+from scipy.special import logit
 
 from bciigl.learn.agreement import Linear, fit_agreement
 from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Interactions
+from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.search import Fold, Found, Task
 
 # Standard errors by which what is fitted anew must be better than what it would replace.
 CLEARLY = 2.0
+# An action is lost if feedback to it tells less than this share of what the median action's does.
+LOST = 0.5
 # More trials than this decide nothing that fewer would not.
 MOST_COMPARED = 10_000
 
@@ -50,7 +58,7 @@ def refitted(task: Task, found: Found, data: Interactions | None = None) -> Line
         # In so many trials none weighs enough to vouch for itself.
         odds = found.model.feedback_evidence(data.feedback, data.action)
     alone = _policy_alone(data, Fold(found.model, odds))
-    return alone if chosen == 1 else fit_agreement(data, alone)
+    return alone if chosen == 1 else _both(data, alone)
 
 
 def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, Evidence]:
@@ -63,7 +71,7 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
         seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
         start = search._replace(odds=search.odds[compared[other]])
         first = _policy_alone(data.rows(seen), start)
-        second = fit_agreement(data.rows(seen), first)
+        second = _both(data.rows(seen), first)
         for linear, evidence in ((first, alone), (second, both)):
             said = linear.evidence(data.rows(out))
             evidence.context[places[out]] = said.context
@@ -75,6 +83,33 @@ def _policy_alone(data: Interactions, start: Fold) -> Linear:
     """Return a policy fitted to what the model's decoder tells, with that decoder."""
     policy = fit_one_right(data.context, data.action, start.odds, data.n_actions)
     return Linear(policy, np.vstack([start.model.feedback_weights, start.model.feedback_bias]))
+
+
+def _both(data: Interactions, start: Linear) -> Linear:
+    """Return a policy and a decoder fitted together, lost actions being taught by the others."""
+    found = fit_agreement(data, start)
+    told = information(found.evidence(data), data)
+    of_action = np.bincount(data.action, told, data.n_actions) / np.maximum(data.taken, 1)
+    lost = (of_action < LOST * np.median(of_action)) & (data.taken > 0)
+    if not lost.any():
+        return found
+    taught = fit_agreement(data, _taught(data, found, lost))
+    better = information(taught.evidence(data), data).sum() > told.sum()
+    return taught if better else found
+
+
+def _taught(data: Interactions, found: Linear, lost: np.ndarray) -> Linear:
+    """Return a policy that has learned from other actions only, and what that teaches the lost."""
+    odds = np.where(lost[data.action], 0.0, found.evidence(data).feedback)
+    policy = fit_one_right(data.context, data.action, odds, data.n_actions)
+    probable = Linear(policy, found.decoder).evidence(data).predicted(data.action)
+    decoder = found.decoder.copy()
+    for each in np.flatnonzero(lost):
+        rows = data.action == each
+        decoder[:, each] = fit_logistic(data.feedback[rows], probable[rows], np.ones(rows.sum()))
+        # A likelihood ratio does not have the prior in it.
+        decoder[-1, each] -= logit(np.clip(probable[rows].mean(), 1e-6, 1 - 1e-6))
+    return Linear(policy, decoder)
 
 
 def _clearness(differences: np.ndarray) -> float:

@@ -94,7 +94,7 @@ def digest_of(data: Labelled) -> str:
     # By value: the same numbers read from files of another kind or type are the same data.
     for start in range(0, len(data.label), 10_000):
         rows = slice(start, start + 10_000)
-        digest.update(np.ascontiguousarray(data.features[rows], float))
+        digest.update(np.ascontiguousarray(data.features[rows], float) + 0.0)  # -0 is 0
         digest.update(np.ascontiguousarray(data.label[rows], np.int64))
     return digest.hexdigest()
 

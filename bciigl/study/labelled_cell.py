@@ -38,6 +38,7 @@ def data_of(cell: LabelledCell) -> Labelled:
         raise StudyError(f"{cell.dataset.id}: where the data are is not known")
     data, digest = _loaded(cell.dataset.source, cell.dataset.digest)
     if digest != cell.dataset.digest:
+        _loaded.cache_clear()  # or data that are put back would not be seen
         raise StudyError(f"{cell.dataset.id}: the data have changed since the study began")
     return data
 

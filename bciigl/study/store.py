@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bciigl.base.errors import printable
+from bciigl.base.errors import BciiglError, printable
 from bciigl.base.files import write_text, written_folder
 from bciigl.study.grid import StudyError
 from bciigl.study.kinds import AnyCell, AnyStudy, kind_of, read_document
@@ -148,7 +148,7 @@ def _read_study(folder: Path) -> AnyStudy:
         return read_document(_read_json(path))
     except (KeyError, TypeError, AttributeError, ValidationError):
         raise StudyError(f"{path}: does not describe a study") from None
-    except StudyError as error:
+    except BciiglError as error:
         raise StudyError(f"{path}: {error}") from None
 
 

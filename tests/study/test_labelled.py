@@ -140,9 +140,11 @@ def test_digest_is_by_value():
         assert digest_of(replace(whole, features=values)) == expected
     assert digest_of(replace(whole, label=whole.label.astype(np.uint8))) == expected
     assert digest_of(replace(whole, name="other", openml_id=3, notes=("a",))) == expected
+    assert digest_of(replace(whole, features=whole.features + 0.0)) == expected  # -0 is 0
     # Doubles that are not of single precision are other data.
-    single = replace(DATA, features=DATA.features.astype(np.float32))
-    assert digest_of(single) != digest_of(DATA)
+    double = replace(DATA, features=DATA.features / 3)
+    single = replace(double, features=double.features.astype(np.float32))
+    assert digest_of(single) != digest_of(double)
 
 
 def test_digest_is_the_same_for_files_of_another_kind(tmp_path):

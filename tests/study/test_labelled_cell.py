@@ -78,23 +78,30 @@ def test_rule_of_the_cell_is_used_and_a_known_name_will_do(found, monkeypatch):
         run_labelled_cell(replace(cell, rule=None))
 
 
-def test_samples_change_what_is_learned_from():
-    results = [
-        run_labelled_cell(study(describe(DATA), learners=("ceiling",), samples=each).cells[0])
-        for each in (10, None)
-    ]
-    assert results[0]["results"] != results[1]["results"]
+@pytest.mark.parametrize(("samples", "trials"), [(10, 10), (None, 108), (500, 108)])
+def test_learners_are_given_as_many_trials_as_are_asked_for(samples, trials):
+    seen = []
+
+    def count(guesses, rng):
+        seen.append(len(guesses.action))
+        return echo(guesses, rng)
+
+    run_labelled_cell(replace(study(describe(DATA), samples=samples).cells[0], rule=count))
+    assert seen == [trials]
 
 
-def test_data_that_have_changed_are_refused(tmp_path):
+def test_data_that_have_changed_are_refused_until_they_are_put_back(tmp_path):
     source = written(tmp_path / "mine.npz", DATA)
     cell = study(describe(source)).cells[0]
     written(tmp_path / "mine.npz", labelled(120, 4, 5, seed=1))
-    with pytest.raises(StudyError, match="mine: the data have changed since the study began"):
-        run_labelled_cell(cell)
+    for _ in range(2):
+        with pytest.raises(StudyError, match="mine: the data have changed since the study began"):
+            run_labelled_cell(cell)
+    written(tmp_path / "mine.npz", DATA)
+    assert run_labelled_cell(cell)["dataset"] == describe(DATA).digest
 
 
-def test_data_that_are_put_back_or_described_again_will_do(tmp_path):
+def test_data_that_are_described_again_are_another_dataset(tmp_path):
     path, other = tmp_path / "mine.npz", labelled(120, 4, 5, seed=1)
     source = written(path, DATA)
     cell = study(describe(source)).cells[0]
