@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from bciigl.study.labelled import LabelledStudy, described
+from bciigl.study.labelled import LabelledStudy, describe
 from bciigl.study.labelled_cell import run_labelled_cell
 from bciigl.study.table1 import FEEDBACK
 from bciigl.tasks.labelled import Labelled
@@ -38,7 +38,7 @@ def synthetic(rows: int) -> Labelled:
 def measure(rows: int) -> dict[str, float]:
     """Return seconds, gigabytes at the peak, and accuracies of one repeat."""
     data = synthetic(rows)
-    study = LabelledStudy([described(data, data)], FEEDBACK, repeats=1)
+    study = LabelledStudy([describe(data)], FEEDBACK, repeats=1)
     found: dict[str, float] = {}
     for cell in study.cells:
         began = time.perf_counter()

@@ -45,7 +45,8 @@ def features(out: str | None, as_json: bool, **options: Any) -> None:
         from bciigl.report.learnable import forest_table
 
         for each in found:
-            words = f"results: {each.results}, {len(each.points)} datasets"
+            plural = "" if len(each.points) == 1 else "s"
+            words = f"results: {each.results}, {len(each.points)} dataset{plural}"
             click.echo(f"{words}\n\n{forest_table(each.forests).as_text()}\n")
             for reason in dict.fromkeys(one.reason for one in each.forests if one.reason):
                 which = "; ".join(one.subset for one in each.forests if one.reason == reason)

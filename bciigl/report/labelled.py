@@ -23,7 +23,7 @@ from bciigl.report.study_tables import interval, mean
 from bciigl.report.table import Table
 from bciigl.study import table1, table3
 from bciigl.study.features import TABLE4, MetaFeatures, learnability
-from bciigl.study.labelled import LabelledStudy
+from bciigl.study.labelled import LEARNERS, LabelledStudy
 from bciigl.study.labelled_notes import labelled_notes
 from bciigl.study.labelled_rows import SUBSETS, LabelledRow, averages, labelled_rows
 from bciigl.study.store import Results
@@ -70,10 +70,17 @@ def labelled_sections(
         parts += _learnable(rows, features)
     return [
         *parts,
-        Section("What to know", [f"{each[0].upper()}{each[1:]}" for each in labelled_notes(study)]),
+        Section("What to know", [_sentence(each, study) for each in labelled_notes(study)]),
         _methods(study),
         _again(study, results),
     ]
+
+
+def _sentence(note: str, study: LabelledStudy) -> str:
+    """Return a note that begins as a sentence does, unless it begins with a name."""
+    names = {*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)}
+    named = any(re.match(rf"{re.escape(each)}\b", note) for each in names)
+    return note if named else f"{note[0].upper()}{note[1:]}"
 
 
 def labelled_lead(study: LabelledStudy) -> str:
@@ -150,7 +157,7 @@ def _learnable(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Sect
     for place, each in enumerate(found):
         whole = each.forests[0]
         drawings = [importance_drawing(whole)] if whole.importances else []
-        if each.results != TABLE4:
+        if each.results != TABLE4 and each.points:
             ranked = sorted(whole.importances, key=whole.importances.get, reverse=True)
             names = ranked[:MOST_SCATTERED] or SCATTERED
             # Grey points, once: the paper's results on all its datasets.
@@ -170,11 +177,16 @@ def _learnable(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Sect
 def _methods(study: LabelledStudy) -> Section:
     names = [each.name for each in study.datasets]
     which = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} datasets"
-    apart = any(each.own_test for each in study.datasets)
-    tested = (
-        "the part of the data that comes for testing"
-        if apart
-        else f"a random {100 * TEST_SHARE:.0f} % of the examples"
+    apart = {each.own_test for each in study.datasets}
+    random = f"a random {100 * TEST_SHARE:.0f} % of the examples"
+    tested = "the part of the data that comes for testing" if True in apart else random
+    if len(apart) > 1:
+        tested = f"{tested} or, where there is none, on {random}"
+    means = (
+        f"means over {study.repeats} repeats with 95 % bootstrap intervals (percentiles, widened "
+        "for few repeats; Hesterberg, 2015)"
+        if study.repeats > 1
+        else "of one repeat"
     )
     rules = " ".join(
         f"With the rule {each}, {_RULE_WORDS.get(each, 'it was of our own making')}."
@@ -190,10 +202,8 @@ def _methods(study: LabelledStudy) -> Section:
         "in bciigl's own procedure, and under full conditional independence (Xie et al., 2021). "
         "For comparison, we trained a contextual bandit that was told the rewards, by the "
         "likelihood of a softmax policy where one label is right. Policies were tested on "
-        f"{tested}; accuracies are means over {counted(study.repeats, 'repeat')} with 95 % "
-        "bootstrap intervals (percentiles, widened for few repeats; Hesterberg, 2015). All learners"
-        " are scikit-learn estimators (Pedregosa et al., 2011). The random seed was "
-        f"{study.seed}."
+        f"{tested}; accuracies are {means}. All learners are scikit-learn estimators (Pedregosa et "
+        f"al., 2011). The random seed was {study.seed}."
     )
     return Section("Methods", [text], references=references(text))
 
@@ -211,10 +221,16 @@ def _again(study: LabelledStudy, results: Results) -> Section:
         [str(each.id), each.name, str(each.n), str(each.features), str(each.k), each.digest[:12]]
         for each in study.datasets
     ]
+    command = _command(study)
     words = (
         "The command below makes the same study again, with the same numbers if the data and the "
         "versions are the same; DATA is where the datasets are."
+        if command
+        else "No command makes this study again: it was made in Python, with what follows."
     )
+    if not command:
+        about += [("feedback", ", ".join(study.feedback)), ("learners", ", ".join(study.learners))]
+        about += [("repeats", str(study.repeats)), ("samples", str(study.samples or "all"))]
     return Section(
         "How to do it again",
         [words],
@@ -222,13 +238,18 @@ def _again(study: LabelledStudy, results: Results) -> Section:
             Table(("what", "value"), about),
             Table(("dataset", "name", "N", "features", "K", "SHA-256"), data, "The data"),
         ],
-        preformatted=_command(study),
+        preformatted=command,
     )
 
 
 def _command(study: LabelledStudy) -> str:
-    words = ["bciigl", "reproduce", study.table or "table1", "--data", "DATA"]
-    usual = {table1.NAME: table1.FEEDBACK, table3.NAME: table3.FEEDBACK}.get(study.table)
+    """Return the command that makes a study, or nothing if none does."""
+    tables = {table1.NAME: (table1.FEEDBACK, None), table3.NAME: (table3.FEEDBACK, table3.SAMPLES)}
+    usual, samples = tables.get(study.table, ((), None))
+    shipped = set(study.feedback) <= set(_RULE_WORDS) and tuple(study.learners) == LEARNERS
+    if not (usual and shipped and study.samples == samples):
+        return ""
+    words = ["bciigl", "reproduce", study.table, "--data", "DATA"]
     if tuple(study.feedback) != usual:
         words += [part for rule in study.feedback for part in ("--feedback", rule)]
     words += ["--repeats", str(study.repeats), "--seed", str(study.seed)]

@@ -75,7 +75,10 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
                 ls="none", marker="*", ms=10, mfc="white", capsize=2, color=style["color"],
                 label=f"{learner}, published ± SE",
             )  # fmt: skip
-    axis.axhline(100 / rows[0].dataset.k, color=GREY, lw=0.8, ls=":", label="chance")
+    classes = {(row.dataset.id, row.feedback): row.dataset.k for row in rows}
+    for place, each in enumerate(columns):
+        chance = [100 / classes[each]] * 2
+        axis.plot([place - 0.5, place + 0.5], chance, color=GREY, lw=0.8, ls=":", label="chance")
     axis.set_xticks(range(len(columns)), names)
     axis.set(ylabel="labels recognised (%)", ylim=(0, 104), xlim=(-0.5, len(columns) - 0.5))
     axis.grid(axis="y", color="#e9ecef", lw=0.6)

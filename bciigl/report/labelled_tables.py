@@ -84,7 +84,8 @@ def _relative(each: Average) -> str:
 
 
 def _same_sets(each: Average) -> str:
-    part = "" if each.published_datasets == each.datasets else f" ({each.published_datasets} sets)"
+    count = each.published_datasets
+    part = "" if count == each.datasets else f" ({count} set{'' if count == 1 else 's'})"
     return f"{each.published:.2f}{part}"
 
 

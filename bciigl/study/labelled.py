@@ -68,12 +68,8 @@ class Dataset:
 
 
 def describe(source: Loads) -> Dataset:
-    """Return a dataset as a study knows it; it is read for that."""
-    return described(source.load(), source)
-
-
-def described(data: Labelled, source: Loads | None = None) -> Dataset:
-    """Return what a study knows of labelled data."""
+    """Return a dataset, or labelled data in memory, as a study knows it; it is read for that."""
+    data = source.load()
     return Dataset(
         data.name,
         data.openml_id,

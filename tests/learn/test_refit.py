@@ -15,9 +15,10 @@ from bciigl.learn import (
 )
 from bciigl.learn.agreement import Linear, fit_agreement
 from bciigl.learn.evidence import information
-from bciigl.learn.interactions import Scalings, check_interactions
+from bciigl.learn.interactions import Interactions, Scalings, check_interactions
+from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
-from bciigl.learn.refit import _clearness, _unseen, refitted
+from bciigl.learn.refit import _both, _clearness, _taught, _unseen, refitted
 from bciigl.learn.search import USUAL, Fold, Task, discover, in_folds, unseen
 
 LAWS = {
@@ -85,8 +86,8 @@ def returned(monkeypatch):
     """Return what is fitted anew, of each learner in turn."""
     found = []
 
-    def spy(task, of_model):
-        found.append((of_model.model, refitted(task, of_model)))
+    def spy(task, of_model, data):
+        found.append((of_model.model, refitted(task, of_model, data)))
         return found[-1][1]
 
     monkeypatch.setattr(action_inclusive, "refitted", spy)
@@ -279,7 +280,9 @@ def test_no_more_trials_are_compared_than_decide(most, expected, counted, monkey
     policies, compared = counted
     monkeypatch.setattr(refit, "MOST_COMPARED", most)
     found = refitted(TASK, FOUND)
-    assert compared == [expected] * 3
+    # as many for each of the three, and no more within the folds
+    assert compared[-3:] == [expected] * 3
+    assert max(compared) == expected
     # five folds, each by the other four, and in the end all trials
     assert policies == [expected * 4 // 5] * 5 + [1500]
     # what decides is decided as before: the policy is fitted anew, to all trials
@@ -301,6 +304,110 @@ def test_every_fold_is_compared_by_trials_of_its_own():
     for each, other in zip(some, expected, strict=True):
         np.testing.assert_array_equal(each.context, other.context)
         np.testing.assert_array_equal(each.feedback, other.feedback)
+
+
+def test_a_task_of_some_trials_teaches_all():
+    part = TASK.fewer(1000)
+    found = discover(part)
+    anew = refitted(part, found, TASK.data)
+    odds = found.model.feedback_evidence(TASK.data.feedback, TASK.data.action)
+    expected = fit_one_right(TASK.data.context, TASK.data.action, odds, 4)
+    np.testing.assert_array_equal(anew.policy, expected)
+    # the task's own trials are judged by other folds
+    own = refitted(part, found)
+    expected = fit_one_right(part.data.context, part.data.action, found.odds, 4)
+    np.testing.assert_array_equal(own.policy, expected)
+
+
+def test_more_trials_than_are_searched_are_learned_from(returned, monkeypatch):
+    told, fresh = chosen(0, "even"), chosen(100, "even", trials=3000)
+    expected = fresh.accuracy(fitted(told))
+    monkeypatch.setattr(search, "MOST_SEARCHED", 600)
+    learner = fitted(told)
+    assert isinstance(returned[1][1], Linear)
+    assert fresh.accuracy(learner) > expected - 0.02
+    assert sum(each.trials for each in learner.diagnose().actions) == 600
+    rates = np.bincount(told.action, told.reward) / np.bincount(told.action)
+    np.testing.assert_allclose(learner.match_rate_, rates, atol=0.05)
+
+
+def test_more_gaussian_trials_than_are_searched_are_borne(returned, monkeypatch):
+    monkeypatch.setattr(search, "MOST_SEARCHED", 300)
+    learner = fitted(session(0))
+    assert returned[0][1] is None
+    assert session(1).accuracy(learner) > 0.95
+
+
+def of_bits() -> tuple[Interactions, np.ndarray, Linear]:
+    """Return trials, rewards, and a policy with a decoder that were told the rewards."""
+    told = chosen(0, "even", trials=2000, bits=True)
+    data = task_of(told).data  # ten runs in five folds: not in the order of time
+    order = np.lexsort((told.run, told.run % 5))
+    reward = told.reward[order]
+    policy = fit_one_right(data.context, data.action, np.where(reward, 9.0, -9.0), 4)
+    decoder = np.array(
+        [
+            fit_logistic(data.feedback[mine], 1.0 * reward[mine], np.ones(mine.sum()))
+            for mine in (data.action == each for each in range(4))
+        ]
+    ).T
+    decoder[-1] += np.log(3)
+    return data, reward, Linear(policy, decoder)
+
+
+def decoded(linear: Linear, data: Interactions, reward: np.ndarray) -> list[float]:
+    """Return the correlation of each action's decoding with its rewards."""
+    odds = linear.evidence(data).feedback
+    groups = (data.action == each for each in range(4))
+    return [float(np.corrcoef(odds[mine], reward[mine])[0, 1]) for mine in groups]
+
+
+@pytest.mark.parametrize("sign", [0, -1], ids=["not found", "flipped"])
+def test_an_action_that_was_lost_is_taught_by_the_others(sign):
+    data, reward, start = of_bits()
+    assert min(decoded(start, data, reward)) > 0.6
+    start.decoder[:, 1] *= sign
+    policy = start.policy.copy()
+    # nor does the policy know when to take it
+    policy[:, 1] = 0
+    start = Linear(policy, start.decoder)
+    assert decoded(fit_agreement(data, start), data, reward)[1] < 0.4
+    found = _both(data, start)
+    assert min(decoded(found, data, reward)) > 0.6
+    told = [information(each.evidence(data), data).sum() for each in (start, found)]
+    assert told[1] > told[0]
+
+
+def test_where_no_action_is_lost_none_is_taught():
+    data, _, start = of_bits()
+    assert as_bytes(_both(data, start)) == as_bytes(fit_agreement(data, start))
+
+
+def test_actions_are_taught_only_where_that_tells_more(monkeypatch):
+    data, _, start = of_bits()
+    # all actions count as lost: there is nobody left to teach
+    monkeypatch.setattr(refit, "LOST", np.inf)
+    assert as_bytes(_both(data, start)) == as_bytes(fit_agreement(data, start))
+
+
+def test_an_action_never_taken_is_not_lost():
+    data, _, start = of_bits()
+    data = data.rows(np.flatnonzero(data.action != 3))
+    assert as_bytes(_both(data, start)) == as_bytes(fit_agreement(data, start))
+
+
+def test_teaching_changes_the_decoders_of_lost_actions_alone():
+    data, reward, start = of_bits()
+    start.decoder[:, 1] *= -1
+    before = start.decoder.copy()
+    taught = _taught(data, start, np.arange(4) == 1)
+    np.testing.assert_array_equal(start.decoder, before)
+    np.testing.assert_array_equal(taught.decoder[:, [0, 2, 3]], before[:, [0, 2, 3]])
+    assert decoded(taught, data, reward)[1] > 0.5
+    # what its own feedback says of the lost action teaches nothing
+    start.decoder[:, 1] = 5
+    again = _taught(data, start, np.arange(4) == 1)
+    assert as_bytes(again) == as_bytes(taught)
 
 
 def test_how_clear_differences_are_by_hand():

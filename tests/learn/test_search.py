@@ -350,6 +350,26 @@ def test_of_rare_rewards_a_share_of_what_they_could_tell_is_enough(n_actions, en
         assert len(tried) == count
 
 
+@pytest.mark.parametrize("most", [600, 10_000])
+def test_a_task_of_no_more_trials_than_are_searched_is_searched_as_it_is(most, monkeypatch):
+    assert TASK.fewer() is TASK
+    monkeypatch.setattr(search, "MOST_SEARCHED", most)
+    assert TASK.fewer() is TASK
+
+
+def test_of_more_trials_the_first_of_each_fold_are_searched(monkeypatch):
+    uneven = TASK.rows(np.flatnonzero((TASK.fold != 1) | (np.arange(600) % 3 == 0)))
+    assert np.bincount(uneven.fold).tolist() == [120, 40, 120, 120, 120]
+    for most, expected in ((260, [60, 20, 60, 60, 60]), (100, [23, 7, 23, 23, 23])):
+        monkeypatch.setattr(search, "MOST_SEARCHED", most)
+        for part in (uneven.fewer(), uneven.fewer(most)):
+            assert np.bincount(part.fold).tolist() == expected
+            for fold, count in enumerate(expected):
+                first = np.flatnonzero(uneven.fold == fold)[:count]
+                rows = uneven.data.context[first]
+                np.testing.assert_array_equal(part.data.context[part.fold == fold], rows)
+
+
 def test_rows_of_a_task_are_rows_of_all_its_arrays():
     part = TASK.rows(np.array([5, 2]))
     assert part.data.action.tolist() == TASK.data.action[[5, 2]].tolist()

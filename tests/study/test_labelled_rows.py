@@ -195,9 +195,9 @@ def found_average(rows: list[LabelledRow], subset: str, feedback: str, learner: 
 def test_subsets_have_the_datasets_that_they_say():
     assert [subset.name for subset in SUBSETS] == list(MEMBERS)
     for subset in SUBSETS:
-        assert [
-            place for place, each in enumerate(SETS) if subset.has(each.n, each.k)
-        ] == MEMBERS[subset.name]
+        assert [place for place, each in enumerate(SETS) if subset.has(each.n, each.k)] == MEMBERS[
+            subset.name
+        ]
 
 
 @pytest.mark.parametrize("feedback", RULES)

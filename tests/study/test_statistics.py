@@ -9,12 +9,14 @@ from studies import right_of
 
 from bciigl.study.statistics import (
     RESAMPLES,
+    Mean,
     accuracy,
     difference_of,
     failed_option,
     mean_of,
     percent,
     permutation_chance,
+    within,
 )
 
 VALUES = np.random.default_rng(3).normal(80, 10, 20)
@@ -170,3 +172,26 @@ def test_option_fails_if_it_is_recognised_no_better_than_by_guessing(confusion, 
 def test_percent_of_nothing_is_none():
     assert percent([True, False, True, True]) == 75
     assert percent([]) is None
+
+
+@pytest.mark.parametrize(
+    ("interval", "lowest", "expected"),
+    [
+        ((-20.0, 130.0), 0.0, (0.0, 100.0)),
+        ((-20.0, 130.0), -100.0, (-20.0, 100.0)),
+        ((-120.0, 90.0), -100.0, (-100.0, 90.0)),
+        ((40.0, 60.0), 0.0, (40.0, 60.0)),
+        ((0.0, 100.0), 0.0, (0.0, 100.0)),
+    ],
+)
+def test_interval_ends_where_percentages_or_their_differences_do(interval, lowest, expected):
+    assert within(Mean(50.0, 3.0, interval), lowest) == (50.0, 3.0, expected)
+
+
+def test_one_repeat_has_no_interval_to_end():
+    assert within(mean_of([70.0]), 0.0) == (70.0, None, None)
+
+
+def test_difference_stays_one_within_its_ends():
+    found = within(difference_of([100.0, 100.0], [0.0, 60.0]), -100.0)
+    assert (found.mean, found.interval, found.p) == (70.0, (-100.0, 100.0), 0.5)

@@ -78,6 +78,12 @@ def test_columns_that_only_tell_rows_apart_are_left_out():
     assert notes == ["left out: columns that only tell rows apart: name, id"]
 
 
+@pytest.mark.parametrize(("values", "width"), [(100, 101), (101, 1)])
+def test_a_name_for_more_than_half_of_the_rows_is_an_identifier(values, width):
+    names = pd.DataFrame({"x": np.arange(200) % 3, "name": [f"v{i % values}" for i in range(200)]})
+    assert table_features(names)[0].shape == (200, width)
+
+
 def test_a_text_column_with_few_values_or_rows_is_no_identifier():
     many = pd.DataFrame({"half": [f"v{i % 60}" for i in range(200)], "x": np.arange(200) % 3})
     assert table_features(many)[0].shape == (200, 61)

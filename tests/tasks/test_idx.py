@@ -59,6 +59,12 @@ def test_compressed_content_is_known_by_itself_not_by_its_name(tmp_path):
     assert len(read_idx(tmp_path).label) == 8
 
 
+def test_of_a_file_that_is_there_twice_the_one_not_compressed_is_read(tmp_path):
+    write_pair(tmp_path, "train", IMAGES + 100, form="{}-{}-idx{}-ubyte.gz")
+    write_pair(tmp_path, "train")
+    np.testing.assert_array_equal(read_idx(tmp_path).features, IMAGES.reshape(8, 6))
+
+
 def test_names_of_other_files_are_not_taken(tmp_path):
     assert is_idx(Path("train-images-idx3-ubyte"))
     for name in ("README.md", "train-images.npz", "images", "train-images-idx3-ubyte.zip"):

@@ -1,0 +1,212 @@
+"""Figures of labelled data: what is drawn is what the rows have."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from labelled_files import all_made_up, digits, several
+
+from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing, row_columns
+from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
+from bciigl.study import labelled_rows
+
+LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
+SEVERAL, DIGITS = several(), digits()
+ROWS = labelled_rows(SEVERAL, all_made_up(SEVERAL))
+DIGIT_ROWS = labelled_rows(DIGITS, all_made_up(DIGITS))
+
+
+def points(axis):
+    """Return by label where the points of a panel are."""
+    return {
+        each.get_label(): each.get_xydata().tolist()
+        for each in axis.lines
+        if not each.get_label().startswith("_")
+    }
+
+
+def bars(axis):
+    """Return by label places, heights, and both ends of error bars."""
+    found = {}
+    for each in axis.containers:
+        line, _, (ends,) = each.lines
+        places, heights = line.get_data()
+        low, high = np.array([segment[:, 1] for segment in ends.get_segments()]).T
+        found[each.get_label()] = tuple(np.asarray(v) for v in (places, heights, low, high))
+    return found
+
+
+def legend(figure):
+    (found,) = figure.legends
+    return [text.get_text() for text in found.get_texts()]
+
+
+def test_every_dataset_is_drawn_where_its_accuracies_are():
+    drawing = bandit_drawing(ROWS)
+    assert drawing.name == "against_cb"
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["action_reward", "coded"]
+    for axis in drawing.figure.axes:
+        mine = {
+            (row.dataset.id, row.learner): row for row in ROWS if row.feedback == axis.get_title()
+        }
+        expected = {
+            learner: [
+                [mine[each.id, "cb"].accuracy.mean, mine[each.id, learner].accuracy.mean]
+                for each in SEVERAL.datasets
+            ]
+            for learner in ("igl_full_ci", "ai_igl")
+        }
+        if axis.get_title() == "action_reward":
+            expected["ai_igl, published"] = [
+                [mine[each.id, "cb"].published[0], mine[each.id, "ai_igl"].published[0]]
+                for each in SEVERAL.datasets
+                if each.openml_id is not None
+            ]
+            assert len(expected["ai_igl, published"]) == 3
+        assert points(axis) == expected
+        # On the line both are the same.
+        assert axis.lines[0].get_xydata().tolist() == [[0, 0], [100, 100]]
+        assert (axis.get_xlim()[0], axis.get_ylim()[0]) == (0, 0)
+        assert axis.get_xlim()[1] > 100 and axis.get_ylim()[1] > 100
+        assert axis.get_xlabel() == "accuracy of cb (%)"
+    assert drawing.figure.axes[0].get_ylabel() == "accuracy without rewards (%)"
+    assert legend(drawing.figure) == ["igl_full_ci", "ai_igl", "ai_igl, published"]
+
+
+def test_words_say_how_many_datasets_and_how_much_of_the_bandit_is_reached():
+    drawing = bandit_drawing(ROWS)
+    shares = [row.relative for row in ROWS if row.learner == "ai_igl"]
+    assert drawing.alt == (
+        "Accuracy of blind learners against the contextual bandit's on 5 datasets; ai_igl has "
+        f"between {min(shares):.2f} and {max(shares):.2f} of it."
+    )
+    assert "on 5 datasets" in drawing.caption and "Stars: " in drawing.caption
+    own = [replace(row, published=None) for row in ROWS]
+    assert "Stars" not in bandit_drawing(own).caption
+    assert legend(bandit_drawing(own).figure) == ["igl_full_ci", "ai_igl"]
+
+
+def test_one_rule_has_one_panel_and_datasets_without_cb_are_not_drawn():
+    mine = [row for row in ROWS if row.feedback == "coded"]
+    missing = mine[0].dataset
+    mine = [row for row in mine if (row.dataset, row.learner) != (missing, "cb")]
+    drawing = bandit_drawing(mine)
+    (axis,) = drawing.figure.axes
+    assert len(points(axis)["ai_igl"]) == 4 and "on 4 datasets" in drawing.caption
+
+
+def test_numbers_of_figures_are_those_of_the_rows(tmp_path):
+    drawing = bandit_drawing(ROWS)
+    assert drawing.columns == row_columns(ROWS) == learners_drawing(ROWS).columns
+    with drawing.save(tmp_path)["tsv"].open() as file:
+        lines = list(csv.DictReader(file, delimiter="\t"))
+    for row, line in zip(ROWS, lines, strict=True):
+        names = ("dataset", "name", "feedback", "learner")
+        about = (str(row.dataset.id), row.dataset.name, row.feedback, row.learner)
+        assert tuple(line[name] for name in names) == about
+        assert (int(line["n"]), int(line["k"])) == (row.dataset.n, row.dataset.k)
+        numbers = (row.accuracy.mean, row.accuracy.standard_error, *row.accuracy.interval)
+        names = ("accuracy", "standard_error", "interval_low", "interval_high")
+        assert tuple(float(line[name]) for name in names) == numbers
+        assert (int(line["repeats"]), float(line["best_constant"])) == (2, 40)
+        paper = row.published or ("n/a", "n/a")
+        assert line["published"] == str(paper[0])
+        assert line["published_standard_error"] == str(paper[1])
+
+
+def test_learners_have_their_means_intervals_and_published_figures():
+    drawing = learners_drawing(DIGIT_ROWS)
+    assert drawing.name == "accuracy"
+    (axis,) = drawing.figure.axes
+    found = bars(axis)
+    published = [f"{each}, published ± SE" for each in LEARNERS]
+    assert set(found) == {*LEARNERS, *published}
+    for learner in LEARNERS:
+        mine = [row for row in DIGIT_ROWS if row.learner == learner]
+        places, heights, low, high = found[learner]
+        assert np.round(places).tolist() == [0, 1]
+        assert heights.tolist() == [row.accuracy.mean for row in mine]
+        np.testing.assert_allclose(low, [row.accuracy.interval[0] for row in mine])
+        np.testing.assert_allclose(high, [row.accuracy.interval[1] for row in mine])
+        _, heights, low, high = found[f"{learner}, published ± SE"]
+        assert heights.tolist() == [row.published.accuracy for row in mine]
+        np.testing.assert_allclose((high - low) / 2, [row.published[1] for row in mine])
+    assert [text.get_text() for text in axis.get_xticklabels()] == list(DIGITS.feedback)
+    # Learners stand side by side.
+    assert len({round(found[each][0][0], 3) for each in LEARNERS}) == 3
+    assert set(legend(drawing.figure)) == {*LEARNERS, *published, "chance"}
+    assert axis.get_ylabel() == "labels recognised (%)"
+
+
+def test_chance_is_that_of_each_dataset():
+    mine = several(3)
+    drawing = learners_drawing(labelled_rows(mine, all_made_up(mine)))
+    (axis,) = drawing.figure.axes
+    chance = [each for each in axis.lines if each.get_label() == "chance"]
+    places = [place for each in chance for place in each.get_xdata()]
+    heights = [height for each in chance for height in each.get_ydata()]
+    expected = [100 / each.k for each in mine.datasets for _ in range(4)]  # two rules, two ends
+    assert heights == pytest.approx(expected)
+    assert places == [-0.5, 0.5, 0.5, 1.5, 1.5, 2.5, 2.5, 3.5, 3.5, 4.5, 4.5, 5.5]
+    assert legend(drawing.figure).count("chance") == 1
+
+
+def test_alt_text_has_all_accuracies_and_captions_say_what_bars_are():
+    drawing = learners_drawing(DIGIT_ROWS)
+    for row in DIGIT_ROWS:
+        assert f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" in drawing.alt
+    assert "95 % intervals, and published figures" in drawing.caption
+    own = [replace(row, published=None) for row in DIGIT_ROWS]
+    assert "published" not in learners_drawing(own).caption
+    for each in (drawing, bandit_drawing(ROWS)):
+        assert each.caption.endswith(".") and each.alt.endswith(".")
+
+
+def test_one_repeat_has_no_interval():
+    mine = digits(repeats=1)
+    rows = labelled_rows(mine, all_made_up(mine))
+    drawing = learners_drawing(rows)
+    _, heights, low, high = bars(drawing.figure.axes[0])["ai_igl"]
+    assert heights.tolist() == low.tolist() == high.tolist()
+    assert set(drawing.columns["interval_low"]) == {None}
+
+
+@pytest.mark.parametrize("drawn", [bandit_drawing, learners_drawing])
+def test_figures_are_as_wide_as_a_page_and_words_are_large_and_within(drawn):
+    mine = several(3)
+    drawing = drawn(labelled_rows(mine, all_made_up(mine)))
+    assert drawing.svg  # drawn, so that there are places
+    assert drawing.figure.get_size_inches()[0] == WIDTH
+    texts = [text for axis in drawing.figure.axes for text in axis.get_xticklabels()]
+    texts += [axis.yaxis.label for axis in drawing.figure.axes]
+    texts += drawing.figure.legends[0].get_texts()
+    for text in filter(lambda each: each.get_text(), texts):
+        box = text.get_window_extent()
+        assert text.get_fontsize() >= SMALL
+        assert box.x0 >= 0 and box.x1 <= drawing.figure.bbox.x1, text.get_text()
+        assert box.y0 >= 0, text.get_text()
+
+
+def test_names_below_columns_do_not_run_into_each_other():
+    mine = several(3)
+    drawing = learners_drawing(labelled_rows(mine, all_made_up(mine)))
+    assert drawing.svg
+    labels = drawing.figure.axes[0].get_xticklabels()
+    boxes = [each.get_window_extent() for each in labels]
+    assert len(boxes) == 6
+    for left, right in zip(boxes, boxes[1:], strict=False):
+        assert left.x1 <= right.x0
+
+
+def test_learners_are_drawn_as_everywhere():
+    for drawing, rows in ((bandit_drawing(ROWS), ROWS), (learners_drawing(ROWS), ROWS)):
+        for axis in drawing.figure.axes:
+            for line in axis.lines:
+                if line.get_label() in LEARNER_STYLES:
+                    style = LEARNER_STYLES[line.get_label()]
+                    assert (line.get_color(), line.get_marker()) == (
+                        style["color"],
+                        style["marker"],
+                    )
+        assert rows
