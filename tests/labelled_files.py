@@ -65,7 +65,7 @@ def dataset(
 ) -> Dataset:
     """Return a dataset that is nowhere; its digest follows from its name."""
     whole = {"features": 4, "majority": 0.4, "own_test": False, **more}
-    return Dataset(name, openml_id, n, k, digest=f"{name:0<64}", **whole)
+    return Dataset(name, openml_id, n, k, digest=f"{name:-<64}", **whole)
 
 
 def several(count: int = 5, **options) -> LabelledStudy:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from labelled_files import write_images, write_npz
 from studies import TINY_OPTIONS
 from tables import by_detail, cells, html_tables, text_tables
 
@@ -42,6 +43,81 @@ def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
         assert found[row["learner"], "95 % interval"][level] == f"{low:.1f} to {high:.1f}"
     text = f"{max(document, key=lambda row: row['noise'])['accuracy']:.1f} %"
     assert f"<dd>{text}</dd>" in page
+
+
+def drawn_in(folder: Path, name: str) -> list[dict[str, str]]:
+    """Return the numbers of a figure, line by line."""
+    with (folder / "report_figures" / f"{name}.tsv").open() as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def assert_drawn(document: list[dict], lines: list[dict[str, str]]) -> None:
+    """See to it that a figure of labelled data has the numbers of the rows."""
+    names = ("accuracy", "standard_error", "published", "published_standard_error")
+    for row, line in zip(document, lines, strict=True):
+        assert [line[name] for name in ("dataset", "feedback", "learner")] == [
+            str(row[name]) for name in ("dataset", "feedback", "learner")
+        ]
+        shown = {name: "n/a" if row[name] is None else str(row[name]) for name in names}
+        shown |= dict(
+            zip(("interval_low", "interval_high"), map(str, row["interval"]), strict=True)
+        )
+        assert {name: line[name] for name in shown} == shown
+
+
+def test_labelled_datasets_have_the_same_accuracies_in_all_forms(bciigl, tmp_path):
+    for place, number in enumerate((61, None, 9, None)):
+        path = tmp_path / "data" / f"set_{place}.npz"
+        write_npz(path, rows=40, classes=3 + place % 2, seed=place, openml_id=number)
+    command = ("reproduce", "table1", "--data", tmp_path / "data", "--repeats", 2, "--jobs", 1)
+    command += ("--out", tmp_path / "out")
+    document = json.loads(bciigl(*command, "--json").stdout)
+    text = bciigl(*command).stdout
+    printed = [*text_tables(text, "subset, feedback, learner"), *text_tables(text, "dataset")]
+    assert bciigl("report", tmp_path / "out").exit_code == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    shown = html_tables(page)
+    assert printed == shown[:3]
+    assert_drawn(document, drawn_in(tmp_path / "out", "against_cb"))
+    for row in document:
+        (head, *lines) = printed[1 if row["feedback"] == "action_reward" else 2]
+        (line,) = (each for each in lines if each[0].split()[-1] == row["name"])
+        place = head.index(row["learner"])
+        assert line[place] == f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
+        if row["published"] is not None:
+            paper = "{published:.2f} ± {published_standard_error:.2f}".format(**row)
+            assert (head[place + 1], line[place + 1]) == ("published", paper)
+        if row["learner"] == "ai_igl":
+            assert line[-1] == f"{100 * row['relative_to_cb']:.1f} %"
+    for rule in ("action_reward", "coded"):
+        mine = [r for r in document if (r["feedback"], r["learner"]) == (rule, "ai_igl")]
+        mean = f"{sum(row['accuracy'] for row in mine) / 4:.1f}"
+        (line,) = (each for each in printed[0] if each[0] == f"K>=3, {rule}, ai_igl")
+        assert line[2].split(" ± ")[0] == mean
+        assert f"<dd>{mean} %</dd>" in page
+
+
+def test_images_have_the_same_accuracies_in_all_forms(bciigl, tmp_path):
+    data = write_images(tmp_path / "digits.npz", rows=240)
+    command = ("reproduce", "table3", "--data", data, "--repeats", 2, "--jobs", 1)
+    command += ("--out", tmp_path / "out")
+    document = json.loads(bciigl(*command, "--json").stdout)
+    (printed,) = text_tables(bciigl(*command).stdout, "feedback")
+    assert bciigl("report", tmp_path / "out").exit_code == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert html_tables(page)[0] == printed
+    assert_drawn(document, drawn_in(tmp_path / "out", "accuracy"))
+    found = by_detail(printed, ["cb", "igl_full_ci", "ai_igl"])
+    for row in document:
+        rule, (low, high) = row["feedback"], row["interval"]
+        shown = f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
+        assert found[row["learner"], ""][rule] == shown
+        assert found[row["learner"], "95 % interval"][rule] == f"{low:.1f} to {high:.1f}"
+        paper = "{published:.2f} ± {published_standard_error:.2f}".format(**row)
+        assert found[row["learner"], "published"][rule] == paper
+        assert found[row["learner"], "difference"][rule] == f"{row['difference']:+.1f}"
+        if row["learner"] == "ai_igl":
+            assert f"<dd>{row['accuracy']:.1f} %</dd>" in page
 
 
 def shown_after_the_command(text: str) -> str | None:

@@ -11,9 +11,10 @@ them claims must be its own, and teach its decoder anew.
 """
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.learn.decoded_return import objective_terms
 from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Interactions
 from bciigl.learn.logistic import fit_logistic
@@ -45,20 +46,44 @@ def refitted(task: Task, found: Found, data: Interactions | None = None) -> Line
     data = task.data if data is None else data
     compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
     rows = np.flatnonzero(compared)
-    candidates = [found.held_out.rows(rows), *_unseen(task, found, compared)]
-    told = [information(each, task.data.rows(rows)) for each in candidates]
-    chosen = 0 if found.model.one_right else 1
-    for place in range(chosen + 1, len(told)):
-        if _clearness(told[place] - told[chosen]) > CLEARLY:
-            chosen = place
-    if chosen == 0:
+    model, alone, both = found.held_out.rows(rows), *_unseen(task, found, compared)
+    some = task.rows(rows)
+    kept = found.model.one_right and not _drifted(task.data, found)
+    if kept and not _better(alone, model, some) and not _informs(both, model, some):
         return None
     odds = found.odds
     if data.trials > len(odds):
         # In so many trials none weighs enough to vouch for itself.
         odds = found.model.feedback_evidence(data.feedback, data.action)
-    alone = _policy_alone(data, Fold(found.model, odds))
-    return alone if chosen == 1 else _both(data, alone)
+    start = _policy_alone(data, Fold(found.model, odds))
+    return _both(data, start) if _informs(both, alone, some) else start
+
+
+def _better(new: Evidence, old: Evidence, task: Task) -> bool:
+    """Tell whether evidence is better: clearly more information or, if it is not clear, return."""
+    if _informs(new, old, task) or _informs(old, new, task):
+        return _informs(new, old, task)
+    return _clear(_returns(new, task) - _returns(old, task))
+
+
+def _informs(new: Evidence, old: Evidence, task: Task) -> bool:
+    """Tell whether evidence has clearly more information about unseen trials."""
+    return _clear(information(new, task.data) - information(old, task.data))
+
+
+def _returns(evidence: Evidence, task: Task) -> np.ndarray:
+    """Return each trial's part of the decoded return of the actions that evidence favours."""
+    data = task.data
+    decoded = expit(evidence.feedback + logit(task.rate))
+    favoured = evidence.context.argmax(axis=1) == data.action
+    return objective_terms(favoured, decoded, data.weight, data.n_actions)
+
+
+def _drifted(data: Interactions, found: Found) -> bool:
+    """Tell whether the last steps led the model away from what held on unseen trials."""
+    scores = found.model.context_scores(data.context)
+    last = Evidence(found.model.probable(scores), found.odds)
+    return information(last, data).sum() < LOST * information(found.held_out, data).sum()
 
 
 def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, Evidence]:
@@ -71,7 +96,8 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
         seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
         start = search._replace(odds=search.odds[compared[other]])
         first = _policy_alone(data.rows(seen), start)
-        second = _both(data.rows(seen), first)
+        # Lost actions are not taught here: that would only make it better, and takes long.
+        second = fit_agreement(data.rows(seen), first)
         for linear, evidence in ((first, alone), (second, both)):
             said = linear.evidence(data.rows(out))
             evidence.context[places[out]] = said.context
@@ -112,10 +138,10 @@ def _taught(data: Interactions, found: Linear, lost: np.ndarray) -> Linear:
     return Linear(policy, decoder)
 
 
-def _clearness(differences: np.ndarray) -> float:
-    """Return how many standard errors the mean of differences is from 0."""
-    spread = differences.std()
-    return float(differences.mean() / spread * np.sqrt(len(differences))) if spread > 0 else 0.0
+def _clear(differences: np.ndarray) -> bool:
+    """Tell whether the mean of differences is clearly above 0."""
+    error = differences.std() / np.sqrt(len(differences))
+    return bool(differences.mean() > CLEARLY * error)
 
 
 def _blank(trials: int, actions: int) -> Evidence:

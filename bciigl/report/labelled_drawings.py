@@ -1,5 +1,6 @@
 """Figures of labelled data: what is reached without rewards beside what is reached with them."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,10 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, new_figure, plain
+from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, in_figure, new_figure, plain
 from bciigl.study.labelled_rows import LabelledRow
 
 PANEL_HEIGHT, LEGEND_HEIGHT = 3.0, 0.7
+ROOM = 66
+"""Letters that fit side by side into a figure."""
+FEW_COLUMNS, MOST_LINES = 4, 3
+"""Columns up to which a rule's name is one line, and how many it has at most."""
 
 
 def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
@@ -33,7 +38,7 @@ def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     axes = figure.subplots(1, len(rules), squeeze=False, sharey=True)[0]
     for axis, rule in zip(axes, rules, strict=True):
         _against_bandit(axis, [each for each in pairs if each[0].feedback == rule])
-        axis.set_title(rule, fontsize=SMALL)
+        axis.set_title(in_figure(rule, ROOM // len(rules)), fontsize=SMALL)
     axes[0].set_ylabel("accuracy without rewards (%)")
     _legend(figure, axes)
     published = any(row.published for row in rows)
@@ -54,7 +59,9 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     """Return the accuracy of learners with each feedback rule, with intervals: for few datasets."""
     columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
     several = len({dataset for dataset, _ in columns}) > 1
-    names = [f"{rule}\n{dataset}" if several else rule for dataset, rule in columns]
+    names = [
+        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
+    ]
     learners = list(dict.fromkeys(row.learner for row in rows))
     aside = dict(zip(learners, np.linspace(-0.2, 0.2, len(learners)), strict=True))
     figure = new_figure(PANEL_HEIGHT + LEGEND_HEIGHT)
@@ -91,6 +98,12 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     )
     shown = ", ".join(f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" for row in rows)
     return Drawing("accuracy", figure, caption, f"Accuracy: {shown}.", row_columns(rows))
+
+
+def _column_name(rule: str, dataset: int | str, columns: int) -> str:
+    """Return what stands below a column, in lines as short as so many columns need them."""
+    lines = re.findall("[^_]*_?", rule)[:MOST_LINES] if columns > FEW_COLUMNS else [rule]
+    return "\n".join(in_figure(each, ROOM // columns) for each in (*lines, dataset) if each != "")
 
 
 def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:

@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from urllib.error import URLError
 
@@ -409,3 +411,17 @@ def test_repeats_that_fail_are_told_and_the_exit_code_is_1(bciigl, tmp_path):
     assert f"1 of 2 cells failed; the first: {failed}" in result.stderr
     assert "with 6 classes right and wrong guesses are both answered" in failed.read_text()
     assert "Traceback" not in result.stderr and "feedback coded: " in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["reproduce"], ["reproduce", "table1"]])
+def test_help_imports_nothing_heavy(arguments):
+    code = (
+        "import json, sys\nfrom bciigl.cli.main import cli\n"
+        f"try: cli([*{arguments}, '--help'])\n"
+        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Usage: " in result.stdout
+    heavy = {"numpy", "pandas", "scipy", "sklearn", "joblib", "matplotlib", "pydantic", "rich"}
+    assert not heavy & set(json.loads(result.stderr))

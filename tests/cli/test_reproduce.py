@@ -123,5 +123,5 @@ def test_what_cannot_be_reproduced_is_refused_and_leaves_nothing(
 
 
 def test_unknown_table_is_refused(bciigl):
-    result = bciigl("reproduce", "table3")
-    assert (result.exit_code, "No such command 'table3'" in result.stderr) == (2, True)
+    result = bciigl("reproduce", "table9")
+    assert (result.exit_code, "No such command 'table9'" in result.stderr) == (2, True)

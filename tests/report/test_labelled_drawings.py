@@ -33,7 +33,7 @@ def bars(axis):
         line, _, (ends,) = each.lines
         places, heights = line.get_data()
         low, high = np.array([segment[:, 1] for segment in ends.get_segments()]).T
-        found[each.get_label()] = tuple(np.asarray(v) for v in (places, heights, low, high))
+        found[each.get_label()] = tuple(np.asarray(v, float) for v in (places, heights, low, high))
     return found
 
 
@@ -172,31 +172,65 @@ def test_one_repeat_has_no_interval():
     assert set(drawing.columns["interval_low"]) == {None}
 
 
-@pytest.mark.parametrize("drawn", [bandit_drawing, learners_drawing])
-def test_figures_are_as_wide_as_a_page_and_words_are_large_and_within(drawn):
-    mine = several(3)
-    drawing = drawn(labelled_rows(mine, all_made_up(mine)))
-    assert drawing.svg  # drawn, so that there are places
+def assert_within(drawing, texts):
+    """See to it that words are large enough, and within the figure."""
     assert drawing.figure.get_size_inches()[0] == WIDTH
-    texts = [text for axis in drawing.figure.axes for text in axis.get_xticklabels()]
-    texts += [axis.yaxis.label for axis in drawing.figure.axes]
-    texts += drawing.figure.legends[0].get_texts()
-    for text in filter(lambda each: each.get_text(), texts):
+    for text in texts:
         box = text.get_window_extent()
         assert text.get_fontsize() >= SMALL
         assert box.x0 >= 0 and box.x1 <= drawing.figure.bbox.x1, text.get_text()
-        assert box.y0 >= 0, text.get_text()
+        assert box.y0 >= 0 and box.y1 <= drawing.figure.bbox.y1, text.get_text()
 
 
-def test_names_below_columns_do_not_run_into_each_other():
-    mine = several(3)
-    drawing = learners_drawing(labelled_rows(mine, all_made_up(mine)))
-    assert drawing.svg
-    labels = drawing.figure.axes[0].get_xticklabels()
+def renamed(rows, rule, name):
+    """Return rows of other rules and datasets without a number."""
+    return [
+        replace(
+            row,
+            feedback=f"{rule}_{row.feedback}",
+            dataset=replace(row.dataset, openml_id=None, name=f"{name} {row.dataset.name}"),
+        )
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(("rule", "name"), [("our", "a"), ("very_long" * 9, "$x$ & $_$ " * 9)])
+def test_names_below_columns_are_within_and_do_not_run_into_each_other(count, rule, name):
+    mine = several(count)
+    drawing = learners_drawing(renamed(labelled_rows(mine, all_made_up(mine)), rule, name))
+    drawing.figure.draw_without_rendering()
+    (axis,) = drawing.figure.axes
+    labels = axis.get_xticklabels()
+    assert_within(drawing, [*labels, axis.yaxis.label, *drawing.figure.legends[0].get_texts()])
     boxes = [each.get_window_extent() for each in labels]
-    assert len(boxes) == 6
+    assert len(boxes) == 2 * count
     for left, right in zip(boxes, boxes[1:], strict=False):
         assert left.x1 <= right.x0
+    assert drawing.svg
+
+
+def test_names_are_not_shortened_where_there_is_room():
+    (axis,) = learners_drawing(DIGIT_ROWS).figure.axes
+    assert [each.get_text() for each in axis.get_xticklabels()] == list(DIGITS.feedback)
+    mine = several(3)
+    (axis,) = learners_drawing(labelled_rows(mine, all_made_up(mine))).figure.axes
+    texts = [each.get_text().replace("_\n", "_") for each in axis.get_xticklabels()]
+    assert texts == [
+        f"{rule}\n{each.id}" for each in mine.datasets for rule in ("action_reward", "coded")
+    ]
+
+
+@pytest.mark.parametrize("rule", ["our", "very_long" * 9, "$x$ & $_$"])
+def test_titles_of_panels_are_within_and_do_not_run_into_each_other(rule):
+    drawing = bandit_drawing(renamed(ROWS, rule, "a"))
+    drawing.figure.draw_without_rendering()
+    axes = drawing.figure.axes
+    words = [axis.title for axis in axes] + [axis.xaxis.label for axis in axes]
+    assert_within(drawing, [*words, axes[0].yaxis.label, *drawing.figure.legends[0].get_texts()])
+    left, right = (axis.title.get_window_extent() for axis in axes)
+    assert left.x1 <= right.x0
+    assert drawing.svg
 
 
 def test_learners_are_drawn_as_everywhere():

@@ -102,6 +102,8 @@ def test_actions_are_all_classes_even_those_that_are_nowhere():
     found = interactions(data, action_reward, Seed(0))
     assert found.n_actions == 5
     assert set(found.action.tolist()) == set(range(5))
+    never = interactions(data, action_reward, Seed(0), policy=lambda x: np.eye(5)[[0] * len(x)])
+    assert never.n_actions == 5
 
 
 def by_number(examples: np.ndarray) -> np.ndarray:
