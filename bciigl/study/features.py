@@ -12,7 +12,7 @@ from bciigl.base.progress import Progress, silent
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
 from bciigl.study.grid import StudyError
-from bciigl.study.labelled import Dataset, LabelledStudy
+from bciigl.study.labelled import Dataset, LabelledStudy, digest_of
 from bciigl.study.labelled_rows import LabelledRow
 from bciigl.study.learnable import Forest, learnable, published_forests, published_table4
 from bciigl.study.meta_features import NAMES, meta_features
@@ -80,8 +80,11 @@ def measured(
 def _measured(dataset: Dataset) -> dict[str, float]:
     if dataset.source is None:
         raise StudyError(f"{dataset.id}: where the data are is not known")
+    data = dataset.source.load()
+    if digest_of(data) != dataset.digest:
+        raise StudyError(f"{dataset.id}: the data have changed since the study began")
     with one_thread():
-        return meta_features(dataset.source.load(), Seed(0).rng(dataset.digest))
+        return meta_features(data, Seed(0).rng(dataset.digest))
 
 
 def read_features(folder: str | os.PathLike) -> MetaFeatures:

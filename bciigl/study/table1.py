@@ -21,7 +21,7 @@ def unfit(dataset: Dataset) -> str | None:
     if dataset.k < FEWEST_CLASSES:
         return f"it has {dataset.k} classes; {FEWEST_CLASSES} are needed"
     if dataset.majority > LARGEST_MAJORITY:
-        return f"{100 * dataset.majority:.0f} % of its labels are the same; half is the most"
+        return f"{100 * dataset.majority:.1f} % of its labels are the same; half is the most"
     return None
 
 

@@ -239,7 +239,7 @@ def test_datasets_that_are_not_fit_are_told_and_the_others_run(table1, tmp_path)
     told = [line for line in result.stderr.splitlines() if line.startswith("left out: ")]
     assert told == [
         "left out: coins (coins): it has 2 classes; 3 are needed",
-        "left out: mostly (mostly): 60 % of its labels are the same; half is the most",
+        "left out: mostly (mostly): 60.0 % of its labels are the same; half is the most",
     ]
 
 

@@ -14,11 +14,11 @@ from bciigl.learn import (
     search,
 )
 from bciigl.learn.agreement import Linear, fit_agreement
-from bciigl.learn.evidence import information
+from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Interactions, Scalings, check_interactions
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
-from bciigl.learn.refit import _both, _clearness, _taught, _unseen, refitted
+from bciigl.learn.refit import _better, _both, _clear, _drifted, _taught, _unseen, refitted
 from bciigl.learn.search import USUAL, Fold, Task, discover, in_folds, unseen
 
 LAWS = {
@@ -280,9 +280,9 @@ def test_no_more_trials_are_compared_than_decide(most, expected, counted, monkey
     policies, compared = counted
     monkeypatch.setattr(refit, "MOST_COMPARED", most)
     found = refitted(TASK, FOUND)
-    # as many for each of the three, and no more within the folds
-    assert compared[-3:] == [expected] * 3
-    assert max(compared) == expected
+    # all trials to see whether the last model drifted, otherwise no more than decide
+    assert compared[:2] == [1500] * 2
+    assert set(compared[2:]) == {expected}
     # five folds, each by the other four, and in the end all trials
     assert policies == [expected * 4 // 5] * 5 + [1500]
     # what decides is decided as before: the policy is fitted anew, to all trials
@@ -406,12 +406,44 @@ def test_teaching_changes_the_decoders_of_lost_actions_alone():
     assert as_bytes(again) == as_bytes(taught)
 
 
-def test_how_clear_differences_are_by_hand():
-    # a mean of 1 with an SD of 2 in 16 trials
-    assert _clearness(np.tile([3.0, -1.0], 8)) == pytest.approx(1 / (2 / 4))
-    assert _clearness(np.tile([-3.0, 1.0], 8)) == pytest.approx(-2)
-    assert _clearness(np.zeros(5)) == 0
-    assert _clearness(np.ones(5)) == 0
+def test_how_clear_differences_are_by_hand(monkeypatch):
+    # a mean of 1 with an SD of 2 in 16 trials: two standard errors
+    assert not _clear(np.tile([3.0, -1.0], 8))
+    monkeypatch.setattr(refit, "CLEARLY", 1.99)
+    assert _clear(np.tile([3.0, -1.0], 8))
+    assert not _clear(np.tile([-3.0, 1.0], 8))
+    assert not _clear(np.zeros(5))
+
+
+def test_the_decoded_return_decides_only_where_information_does_not():
+    data, rng = TASK.data, np.random.default_rng(0)
+    feedback = np.where(rng.random(data.trials) < 0.25, 6.0, -6.0)
+    right = feedback > 0
+    # One says which actions are right, the other nothing at all.
+    knows = np.full((data.trials, 4), 0.2)
+    knows[np.arange(data.trials), data.action] = np.where(right, 0.4, 0.1)
+    nothing = np.full((data.trials, 4), 0.25)
+    nothing[:, 0] += 1e-9
+    knowing, blind = Evidence(knows, feedback), Evidence(nothing, feedback)
+    assert _better(knowing, blind, TASK)
+    assert not _better(blind, knowing, TASK)
+    # The same preferences, but so weak that they have next to no information.
+    timid = Evidence(0.25 + 1e-6 * (knows - 0.25), feedback + rng.normal(size=data.trials) * 1e-9)
+    unsure = Evidence(nothing + 1e-6 * rng.normal(size=nothing.shape), feedback)
+    gain = information(timid, data) - information(unsure, data)
+    assert abs(gain.mean()) < 1e-4
+    assert _better(timid, unsure, TASK)
+    assert not _better(unsure, timid, TASK)
+
+
+def test_a_model_that_was_led_astray_by_its_last_steps_is_not_kept(monkeypatch):
+    monkeypatch.setattr(refit, "CLEARLY", np.inf)
+    assert not _drifted(TASK.data, FOUND)
+    assert refitted(TASK, FOUND) is None
+    model = FOUND.model
+    astray = FOUND._replace(model=model._replace(context_weights=model.context_weights[:, ::-1]))
+    assert _drifted(TASK.data, astray)
+    assert isinstance(refitted(TASK, astray), Linear)
 
 
 def test_refitting_twice_gives_the_same_bytes():

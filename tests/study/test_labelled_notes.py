@@ -82,5 +82,5 @@ def test_what_was_done_to_data_is_told_by_their_name():
 def test_datasets_that_are_left_out_are_told_with_the_reason():
     assert left_out([PLAIN, known(100, 2, name="two"), known(90, 3, 0.8, openml_id=7)]) == [
         "left out: two (two): it has 2 classes; 3 are needed",
-        "left out: 7 (90 of 3): 80 % of its labels are the same; half is the most",
+        "left out: 7 (90 of 3): 80.0 % of its labels are the same; half is the most",
     ]

@@ -39,8 +39,8 @@ def test_datasets_of_the_paper_are_known():
         (3, 0.5, None),
         (26, 0.04, None),
         (2, 0.5, "it has 2 classes; 3 are needed"),
-        (3, 0.501, "50 % of its labels are the same; half is the most"),
-        (5, 0.9, "90 % of its labels are the same; half is the most"),
+        (3, 0.501, "50.1 % of its labels are the same; half is the most"),
+        (5, 0.9, "90.0 % of its labels are the same; half is the most"),
     ],
 )
 def test_dataset_is_fit_if_its_symmetry_can_be_broken(k, majority, reason):
