@@ -1,5 +1,6 @@
 """The `bciigl` command and what all its commands share."""
 
+import os
 import sys
 
 import click
@@ -37,7 +38,17 @@ class _Commands(click.Group):
             raise  # whoever read our output has had enough; click knows what to do
         except OSError as error:
             what = "standard output" if error.filename is None else error.filename
+            if error.filename is None:
+                _give_up_output()
             raise _Refusal(f"{what}: {error.strerror}") from error
+
+
+def _give_up_output() -> None:
+    """Let what could not be written go nowhere: Python would try again when it ends, and fail."""
+    if sys.stdout is not None and sys.stdout is sys.__stdout__:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
