@@ -18,7 +18,7 @@ from bciigl.tasks.arrays import Recorded
 # Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
 # many standard deviations of its noise a reward moves it.
 CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
-# The squared cosine of two actions' reward directions is a half of a half: they half resemble.
+# The expected cosine of two actions' reward directions.
 RESEMBLANCE = 0.5
 TEST_SHARE = 0.1
 MOST_FEATURES = 64
