@@ -13,8 +13,8 @@ from timing import seconds
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Truth, load_subject
-from bciigl.brain.courses import RunPlan
 from bciigl.brain.noise import ExactNoise, StockNoise
+from bciigl.brain.noise_sources import RunPlan
 from bciigl.brain.region import find_region
 from bciigl.protocol import load
 from bciigl.protocol.model import Cube, NoiseSources

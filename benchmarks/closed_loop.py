@@ -18,7 +18,7 @@ from sessions import number_guessing
 
 from bciigl.loop import record
 from bciigl.recording import open_dataset
-from bciigl.tasks.sessions import matches_by_fifths
+from bciigl.study.sessions import matches_by_fifths
 
 AGENT = {"policy": "epsilon-greedy", "epsilon": 0.2, "uniform_runs": 3}
 

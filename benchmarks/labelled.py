@@ -15,10 +15,10 @@ import time
 
 import numpy as np
 
-from bciigl.study.labelled import LabelledStudy, describe
-from bciigl.study.labelled_cell import run_labelled_cell
-from bciigl.study.table1 import FEEDBACK
-from bciigl.tasks.labelled import Labelled
+from bciigl.labelled.cell import run_labelled_cell
+from bciigl.labelled.rules import Labelled
+from bciigl.labelled.study import LabelledStudy, describe
+from bciigl.labelled.table1 import FEEDBACK
 
 ROWS = (10_000, 100_000, 1_000_000)
 FEATURES, CLASSES, SEPARATION = 50, 10, 3.0

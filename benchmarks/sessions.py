@@ -6,7 +6,7 @@ import numpy as np
 
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback
-from bciigl.loop.human import Human
+from bciigl.loop.person import Human
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import trials_per_run
 
@@ -18,7 +18,7 @@ class Session(NamedTuple):
     action: np.ndarray
     feedback: np.ndarray
     run: np.ndarray
-    baseline: np.ndarray
+    catch: np.ndarray
     label: np.ndarray
 
     def first(self, trials: int) -> "Session":

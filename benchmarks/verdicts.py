@@ -29,7 +29,7 @@ KINDS = {
     "leaking": "the context added to the feedback, as it is, rotated, or along one direction",
     "smooth": "patterns smoothed by 2 to 8 mm, noise 0.2 to 1.2",
     "lapsing": "5 to 40 % wrong judgments, up to 30 % wrong imaginations",
-    "two options": "K = 2 without baseline trials",
+    "two options": "K = 2 without catch trials",
     "two options, catch trials": "K = 2 with 10 to 40 % catch trials",
 }
 
@@ -110,10 +110,10 @@ def one(kind: str, seed: int) -> dict:
     brain = Brain(protocol)
     train = spoil(kind, simulate(brain, "train", protocol.task.trials, rng), rng)
     test = simulate(brain, "test", TEST_TRIALS, rng)
-    baseline = train.baseline if "catch" in kind else None
+    catch = train.catch if "catch" in kind else None
     learner = ActionInclusiveIGL(
-        n_actions=len(protocol.task.options), match_rate=None if baseline is None else 0.8
-    ).fit(train.context, train.action, train.feedback, run=train.run, baseline=baseline)
+        n_actions=len(protocol.task.options), match_rate=None if catch is None else 0.8
+    ).fit(train.context, train.action, train.feedback, run=train.run, catch=catch)
     ceiling = SupervisedCeiling().fit(train.context, train.label, run=train.run)
     accuracy, best = (
         np.mean(each.predict(test.context, run=test.run) == test.label)
@@ -148,7 +148,7 @@ def report(rows: list[dict]) -> str:
         f"| g < 0.5, not trusted | {len(failed)} | {100 - share(failed, 'trust'):.1f} % | 95 % |",
         f"| g >= 0.9, trusted | {len(good)} | {share(good, 'trust'):.1f} % | 80 % |",
         f"| g >= 0.9, do not use | {len(good)} | {share(good, 'do not use'):.1f} % | at most 5 % |",
-        f"| K = 2 without baseline trials, trusted | {len(blind)} | {share(blind, 'trust'):.1f} %"
+        f"| K = 2 without catch trials, trusted | {len(blind)} | {share(blind, 'trust'):.1f} %"
         " | 0 % |",
         "",
         "| kind | what it is | g < 0.5 | g >= 0.9 | trust | doubtful | do not use"

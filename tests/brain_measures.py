@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bciigl.base.seeds import Seed
-from bciigl.brain import stock
-from bciigl.brain.courses import RunPlan
+from bciigl.brain import fmrisim_adapter
 from bciigl.brain.noise import ExactNoise, StockNoise
+from bciigl.brain.noise_sources import RunPlan
 from bciigl.brain.region import Region
 from bciigl.protocol.model import NoiseSources
 
@@ -17,7 +17,7 @@ def measures(subject, engine, frames):
     plan = RunPlan(1.5, np.zeros(frames, bool))
     noise = engine(subject, region, NoiseSources()).volumes(plan, Seed(0))
     volumes = np.stack([np.maximum(subject.base + each, 0) for each in noise], axis=-1)
-    found = stock.estimate_noise(
+    found = fmrisim_adapter.estimate_noise(
         volumes, subject.mask, subject.template, subject.voxel_size, np.random.default_rng(0)
     )
     courses = volumes[subject.mask]

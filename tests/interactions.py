@@ -140,7 +140,7 @@ def interactions(
         "uniform": np.ones(trials, bool),
         "certain": np.zeros(trials, bool),
         "run": np.arange(trials) * 5 // trials,
-        "baseline": np.zeros(trials, bool),
+        "catch": np.zeros(trials, bool),
         "n_actions": n_actions,
     }
     return Interactions(**{**noise, **arrays})

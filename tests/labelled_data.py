@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bciigl.study.labelled import Dataset, LabelledCell, LabelledStudy, describe
+from bciigl.labelled.rules import Guesses, Labelled
+from bciigl.labelled.sources import Source
+from bciigl.labelled.study import Dataset, LabelledCell, LabelledStudy, describe
 from bciigl.study.results import LabelledResult
 from bciigl.study.store import Results, checked
-from bciigl.tasks.labelled import Guesses, Labelled
-from bciigl.tasks.sources import Source
 
 
 def labelled(

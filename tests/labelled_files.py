@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bciigl.study import LabelledStudy, table1, table3
-from bciigl.study.labelled import Dataset, LabelledCell
+from bciigl.labelled import LabelledStudy, table1, table3
+from bciigl.labelled.study import Dataset, LabelledCell
 from bciigl.study.results import LabelledResult
 from bciigl.study.store import Results, checked
 

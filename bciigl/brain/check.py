@@ -6,7 +6,7 @@ from bciigl.brain.images import ImageError
 from bciigl.brain.region import RegionError, find_region
 from bciigl.brain.subject import SubjectError, load_subject
 from bciigl.protocol import Protocol
-from bciigl.protocol.science import Finding
+from bciigl.protocol.design_checks import Finding
 
 
 def brain_findings(protocol: Protocol, folder: Path) -> list[Finding]:

@@ -9,7 +9,7 @@ from scipy import ndimage
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
-from bciigl.brain import stock
+from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
 from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject, first_problem
 
@@ -65,12 +65,12 @@ def fit_subject(
     report("reading the recording")
     image = _read_recording(bold, tr)
     report("finding the brain")
-    brain, template = stock.brain_mask(image.data)
+    brain, template = fmrisim_adapter.brain_mask(image.data)
     if mask is not None:
         brain = read_mask(mask, image.data.shape[:3], image.affine, "the recording")
     _refuse_if_no_brain(brain, image, bold, mask)
     report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
-    estimated = stock.estimate_noise(
+    estimated = fmrisim_adapter.estimate_noise(
         image.data, brain, template, voxel_size(image.affine), Seed(seed).rng("subject fit")
     )
     subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))

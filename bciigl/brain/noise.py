@@ -17,10 +17,10 @@ import numpy as np
 from scipy.signal import lfilter
 
 from bciigl.base.seeds import Seed
-from bciigl.brain import stock
+from bciigl.brain import fmrisim_adapter
 from bciigl.brain.arma import arma_filter
-from bciigl.brain.courses import RunPlan, brain_courses, drift, zscore
 from bciigl.brain.field import RegionField, field_of
+from bciigl.brain.noise_sources import RunPlan, brain_courses, drift, zscore
 from bciigl.brain.region import Region
 from bciigl.brain.subject import Subject
 from bciigl.brain.whole_brain import whole_brain_noise
@@ -114,7 +114,7 @@ class StockNoise:
         return self._subject.base
 
     def _whole_brain(self, plan: RunPlan, seed: Seed) -> np.ndarray:
-        return stock.whole_brain_volumes(
+        return fmrisim_adapter.whole_brain_volumes(
             self._subject, self._sources, plan.stimulated, plan.tr, seed.rng("fmrisim")
         )
 

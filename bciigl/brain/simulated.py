@@ -11,17 +11,18 @@ import numpy as np
 from bciigl.base.errors import BciiglError, did_you_mean
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
-from bciigl.brain import stock
+from bciigl.brain import fmrisim_adapter
 from bciigl.brain.check import brain_findings
-from bciigl.brain.courses import RunPlan, motion_spikes
 from bciigl.brain.events import Event
 from bciigl.brain.noise import ENGINES
+from bciigl.brain.noise_sources import RunPlan, motion_spikes
 from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
-from bciigl.brain.response import event_response, response_length
 from bciigl.brain.scanner import Scanner
 from bciigl.brain.subject import BUILT_IN, load_subject
 from bciigl.protocol import Protocol, find, load
+from bciigl.protocol.design_checks import NIFTI_FRAMES
+from bciigl.protocol.hrf import event_response, response_length
 from bciigl.protocol.model import Mask
 from bciigl.protocol.schedule import (
     event_offsets,
@@ -30,7 +31,6 @@ from bciigl.protocol.schedule import (
     trial_seconds,
     trials_per_run,
 )
-from bciigl.protocol.science import NIFTI_FRAMES
 
 
 class Brain:
@@ -240,7 +240,7 @@ class Brain:
         if signal.any():  # not after an event that begins when the last frame has been sampled
             peak = signal.max(axis=0)
             signal /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
-            signal = stock.scale_to_noise(signal, noise, self.protocol.brain.cnr)
+            signal = fmrisim_adapter.scale_to_noise(signal, noise, self.protocol.brain.cnr)
         return base + signal + self.protocol.brain.noise * noise
 
 

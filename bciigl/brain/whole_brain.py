@@ -11,8 +11,8 @@ from scipy.signal import lfilter
 
 from bciigl.base.seeds import Seed
 from bciigl.brain.arma import arma_filter, arma_run_sd
-from bciigl.brain.courses import RunPlan, brain_courses, drift
 from bciigl.brain.field import Field
+from bciigl.brain.noise_sources import RunPlan, brain_courses, drift
 from bciigl.brain.subject import NoiseParameters, Subject
 from bciigl.protocol.model import NoiseSources
 

@@ -28,8 +28,8 @@ def features(out: str | None, as_json: bool, **options: Any) -> None:
     are missing. The published figures are told beside.
     """
     from bciigl.cli.progress import bar
-    from bciigl.study.features import learnability, measured
-    from bciigl.study.labelled_rows import labelled_rows
+    from bciigl.labelled.features import learnability, measured
+    from bciigl.labelled.rows import labelled_rows
 
     asked = Asked(**options)
     study = table1_study(asked)

@@ -12,9 +12,9 @@ from bciigl.cli.output import echo_json, json_option
 from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
+    from bciigl.labelled.rows import LabelledRow
+    from bciigl.labelled.study import Dataset, LabelledStudy
     from bciigl.report.table import Table
-    from bciigl.study.labelled import Dataset, LabelledStudy
-    from bciigl.study.labelled_rows import LabelledRow
     from bciigl.study.run import Outcome
 
 
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
     def given(self) -> dict[str, Any]:
         """Return what was given of what a table has defaults for."""
-        from bciigl.tasks.labelled import find_rule
+        from bciigl.labelled.rules import find_rule
 
         for rule in self.feedback:
             find_rule(rule)
@@ -46,9 +46,9 @@ class Asked(NamedTuple):
 
         Of several usual ones, those that cannot be had are told and left out, but not the first.
         """
-        from bciigl.study.labelled import describe
-        from bciigl.tasks.labelled import LabelledError
-        from bciigl.tasks.sources import find_sources, openml_sources
+        from bciigl.labelled.rules import LabelledError
+        from bciigl.labelled.sources import find_sources, openml_sources
+        from bciigl.labelled.study import describe
 
         own = bool(self.data or self.openml)
         sources = [each for place in self.data for each in find_sources(place, label=self.label)]
@@ -141,7 +141,7 @@ def table3(out: str | None, as_json: bool, **options: Any) -> None:
 
     A finished repeat is kept at once: if it is stopped, the same command goes on.
     """
-    from bciigl.study import table3 as paper
+    from bciigl.labelled import table3 as paper
 
     asked = Asked(**options)
     given = asked.given()
@@ -151,8 +151,8 @@ def table3(out: str | None, as_json: bool, **options: Any) -> None:
 
 def table1_study(asked: Asked) -> LabelledStudy:
     """Return the study of Table 1 that is asked for; tell which datasets are left out."""
-    from bciigl.study import table1 as paper
-    from bciigl.study.labelled_notes import left_out
+    from bciigl.labelled import table1 as paper
+    from bciigl.labelled.notes import left_out
 
     given = asked.given()
     datasets = asked.datasets(paper.openml_ids())
@@ -169,8 +169,8 @@ def _reproduce(
     as_json: bool,
     parts: Callable[[list[LabelledRow]], list[tuple[str, Table]]],
 ) -> None:
-    from bciigl.study.labelled_notes import labelled_notes
-    from bciigl.study.labelled_rows import labelled_rows
+    from bciigl.labelled.notes import labelled_notes
+    from bciigl.labelled.rows import labelled_rows
 
     outcome = asked.run(study, out)
     rows = labelled_rows(study, outcome.results)
@@ -188,8 +188,8 @@ def _reproduce(
 
 
 def _table1_parts(rows: list[LabelledRow]) -> list[tuple[str, Table]]:
+    from bciigl.labelled.rows import averages
     from bciigl.report.labelled_tables import average_table, dataset_tables, over_repeats
-    from bciigl.study.labelled_rows import averages
 
     parts = [
         (f"feedback {rule}: {over_repeats(rows)}", table)

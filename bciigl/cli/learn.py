@@ -63,7 +63,7 @@ def learn(
 
     SOURCE is a dataset that `bciigl simulate` recorded, or one of the same layout; or an NPZ file
     with the arrays context, action (numbers from 0) and feedback, one row a trial. Optional are
-    run, propensity (if guesses were not uniform), baseline (which trials have a known match rate)
+    run, propensity (if guesses were not uniform), catch (which trials have a known match rate)
     with match_rate (one number, or one for each action), and test_context, test_label and test_run.
     With reward and label, which no IGL learner gets, the skyline cb and the ceiling are shown
     beside. A folder of NPY files of these names will do as well.
@@ -73,10 +73,10 @@ def learn(
     """
     from bciigl.base.errors import BciiglError
     from bciigl.base.files import written_folder
-    from bciigl.learn.saved import check_saveable, write_learner
+    from bciigl.learn.persistence import check_saveable, write_learner
     from bciigl.recording import is_dataset, open_dataset
-    from bciigl.tasks.arrays import learn_with, learners_for, load_arrays
-    from bciigl.tasks.sessions import load_session, session_learners
+    from bciigl.study.arrays import learn_with, learners_for, load_arrays
+    from bciigl.study.sessions import load_session, session_learners
 
     dataset = open_dataset(source) if is_dataset(source) else None
     recorded = load_arrays(source) if dataset is None else load_session(dataset)

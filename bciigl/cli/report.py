@@ -96,8 +96,8 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
 
         title = f"{study.protocol.name}: report of a study"
         return title, lead(study), partial(study_sections, study, results)
+    from bciigl.labelled.features import read_features
     from bciigl.report.labelled import labelled_lead, labelled_sections
-    from bciigl.study.features import read_features
 
     title = f"{study.table or 'labelled data'}: report of a study"
     sections = partial(labelled_sections, study, results, read_features(source))

@@ -10,7 +10,7 @@ from bciigl.cli.output import echo_json
 
 if TYPE_CHECKING:
     from bciigl.recording import Dataset
-    from bciigl.tasks.arrays import Recorded, Result
+    from bciigl.study.arrays import Recorded, Result
 
 
 def echo_results(
@@ -48,7 +48,7 @@ def _session_document(
 ) -> dict[str, Any]:
     """Return the results of a recorded session as plain data."""
     from bciigl.protocol.summary import summary
-    from bciigl.tasks.sessions import matches_by_fifths
+    from bciigl.study.sessions import matches_by_fifths
 
     about, protocol = summary(dataset.protocol), dataset.protocol
     return {

@@ -18,7 +18,7 @@ from bciigl.cli.results import echo_results
 if TYPE_CHECKING:
     from bciigl.loop import Clock
     from bciigl.recording import Dataset
-    from bciigl.tasks.arrays import Recorded, Result
+    from bciigl.study.arrays import Recorded, Result
 
 DEFAULT = "number_guessing"
 
@@ -146,7 +146,7 @@ def _recorded(
 def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
     """Return what can be learned from a recording, and what its learners make of it."""
     from bciigl.base.errors import BciiglError
-    from bciigl.tasks.sessions import learn_session, load_session
+    from bciigl.study.sessions import learn_session, load_session
 
     try:
         recorded = load_session(dataset)

@@ -86,7 +86,7 @@ def sweep(
 
 def _warn(study: Study) -> None:
     """Tell what is unwise about varied values; the protocol's own warnings have been told."""
-    from bciigl.protocol.science import advice
+    from bciigl.protocol.design_checks import advice
     from bciigl.study.grid import in_words
 
     protocol = study.protocol

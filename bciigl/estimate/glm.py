@@ -4,7 +4,7 @@ A frame is the sum of the responses to all events, of slow drift, and of noise t
 from one frame to the next. The events' amplitudes are estimated together, by generalised least
 squares with a ridge, in a window around those wanted.
 
-The response assumed is that of `bciigl.brain.response`. nilearn has drift bases and statsmodels has
+The response assumed is that of `bciigl.protocol.hrf`. nilearn has drift bases and statsmodels has
 autoregressive models, but both fit one series at a time; here the weights of the frames, which
 depend on times alone, are computed once and serve all voxels and trials.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from bciigl.base.threads import one_thread
-from bciigl.brain.response import event_response, response_length
+from bciigl.protocol.hrf import event_response, response_length
 from bciigl.protocol.model import Timing
 
 # Seconds: cosines of longer periods are taken for drift. The usual 128 s would cost a causal

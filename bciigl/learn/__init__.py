@@ -7,7 +7,7 @@ from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalIGL
 from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import InputError
-from bciigl.learn.saved import load_learner, save_learner
+from bciigl.learn.persistence import load_learner, save_learner
 
 __all__ = [
     "ActionInclusiveIGL",

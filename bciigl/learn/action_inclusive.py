@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.base.threads import one_thread
-from bciigl.learn import plain
+from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
 from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
@@ -47,7 +47,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         options in mind. The actions then learn from each other. Set it to False where several
         actions may be right, or none.
     match_rate : float or array, (n_actions,), optional
-        How often each action is right in baseline trials; where `fit` is given none, in all trials
+        How often each action is right in catch trials; where `fit` is given none, in all trials
         under uniform guessing. By default 1 / `n_actions`. It breaks the symmetry between match and
         mismatch, and so must not be 1/2.
     method : str
@@ -93,7 +93,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         *,
         propensity: np.ndarray | None = None,
         run: np.ndarray | None = None,
-        baseline: np.ndarray | None = None,
+        catch: np.ndarray | None = None,
     ) -> "ActionInclusiveIGL":
         """Learn from recorded interactions.
 
@@ -111,7 +111,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         run : array, (trials,), optional
             The run of each trial, in the order of time. Each run is centred by its own mean, and
             what is learned is tested on runs it was not learned from.
-        baseline : array of bool, (trials,), optional
+        catch : array of bool, (trials,), optional
             Trials whose match rate is known: `match_rate`.
         """
         if self.method not in METHODS:
@@ -123,7 +123,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             feedback,
             propensity=propensity,
             run=run,
-            baseline=baseline,
+            catch=catch,
             n_actions=self.n_actions,
         )
         expected = self._expectation(data)
@@ -160,8 +160,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         """Return the match rate expected of each trial."""
         rate = np.full(data.n_actions, 1 / data.n_actions)
         if self.match_rate is None:
-            if data.baseline.any():
-                raise InputError("match_rate must be given where there are baseline trials")
+            if data.catch.any():
+                raise InputError("match_rate must be given where there are catch trials")
             return expectation(data, rate, rate)
         try:
             known = np.asarray(self.match_rate, float)
@@ -173,7 +173,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
                 f"got {shortened(self.match_rate)}"
             )
         known = np.broadcast_to(known, data.n_actions)
-        return expectation(data, rate if data.baseline.any() else known, known)
+        return expectation(data, rate if data.catch.any() else known, known)
 
 
 class _Fitted(NamedTuple):
@@ -189,7 +189,7 @@ class _Fitted(NamedTuple):
 def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool) -> _Fitted:
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
-    task = in_folds(Task(scalings.apply(data), fold, *expected, data.baseline, one_right))
+    task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))
     recentred = _recentred(task)
     searched = recentred.fewer()
     found = discover(searched)
@@ -219,7 +219,7 @@ def _recentred(task: Task) -> Task:
     alike whatever the policy.
     """
     data = task.data
-    alike = np.flatnonzero(data.uniform | data.baseline)
+    alike = np.flatnonzero(data.uniform | data.catch)
     # All of one policy, of many, or of none that is known.
     if len(alike) in (0, data.trials) or (task.weight != 1).any():
         return task
@@ -234,7 +234,7 @@ def _recentred(task: Task) -> Task:
 
 
 def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
-    pairs, reward = plain.train(data, generator(seed))
+    pairs, reward = paper_procedure.train(data, generator(seed))
     return _Fitted(
         _unscaled(data),
         fit_policy(data.context, data.action, reward, data.weight, data.n_actions),

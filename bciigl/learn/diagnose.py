@@ -63,7 +63,7 @@ class ActionDiagnosis:
     separation : float
         Distance of decoded match and mismatch, in units of their width, on unseen runs.
     match_rate : float
-        Estimated share of rewarded trials, of those whose rate is known or expected: baseline
+        Estimated share of rewarded trials, of those whose rate is known or expected: catch
         trials if there are any, otherwise uniform guesses.
     interval : tuple of float
         95 % interval of the match rate.
@@ -185,7 +185,7 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
 def action_told(task: Task) -> tuple[float, float]:
     """Return how often unseen contexts tell uniform guesses, less chance, and its t."""
     data = task.data
-    rows = np.flatnonzero(data.uniform & ~data.baseline)
+    rows = np.flatnonzero(data.uniform & ~data.catch)
     taken = np.bincount(data.action[rows], minlength=data.n_actions)
     if (taken > 1).sum() < 2:
         return 0.0, 0.0
@@ -245,7 +245,7 @@ def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiag
     data = task.data
     mine = data.action == action
     rows = np.flatnonzero(mine)
-    for told in (mine & task.known, mine & (task.rate != 0.5)):
+    for told in (mine & task.catch, mine & (task.rate != 0.5)):
         if told.any():
             rows = np.flatnonzero(told)
             break
@@ -297,7 +297,7 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
         return (
             "how often guesses match is not known, or match and mismatch are equally frequent, so"
             " which is which cannot be known: the policy is either right or exactly wrong.",
-            "Add uniform guesses, or baseline trials with a match rate far from 1/2 (catch trials),"
+            "Add uniform guesses, or catch trials with a match rate far from 1/2 (catch trials),"
             " or a third option.",
         )
     if numbers["guess_told_t"] > CLEARLY_TOLD:
@@ -336,7 +336,7 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
         return (
             f"match and mismatch of action {unsure[0].action} may be confused "
             f"(probability {unsure[0].wrong_flip:.2f}).",
-            "Add baseline trials with a match rate far from 1/2.",
+            "Add catch trials with a match rate far from 1/2.",
         )
     return None
 

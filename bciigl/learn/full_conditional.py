@@ -86,7 +86,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         *,
         propensity: np.ndarray | None = None,
         run: np.ndarray | None = None,
-        baseline: np.ndarray | None = None,
+        catch: np.ndarray | None = None,
     ) -> "FullConditionalIGL":
         """Learn from recorded interactions.
 
@@ -94,7 +94,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         ----------
         context, action, feedback, propensity, run
             As in `ActionInclusiveIGL.fit`.
-        baseline : array of bool, (trials,), optional
+        catch : array of bool, (trials,), optional
             Ignored: the method's bad policy is the uniform one.
         """
         data = check_interactions(
@@ -103,7 +103,7 @@ class FullConditionalIGL(DiagnosedPolicy):
             feedback,
             propensity=propensity,
             run=run,
-            baseline=baseline,
+            catch=catch,
             n_actions=self.n_actions,
         )
         scalings = Scalings.of(data)

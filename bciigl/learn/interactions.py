@@ -45,7 +45,7 @@ class Interactions(NamedTuple):
         Whether no other action was possible.
     run : array of int, (trials,)
         Which run the trial is of, from 0.
-    baseline : array of bool, (trials,)
+    catch : array of bool, (trials,)
         Whether the match rate of the trial is known.
     n_actions : int
         How many actions there are.
@@ -58,7 +58,7 @@ class Interactions(NamedTuple):
     uniform: np.ndarray
     certain: np.ndarray
     run: np.ndarray
-    baseline: np.ndarray
+    catch: np.ndarray
     n_actions: int
 
     @property
@@ -83,7 +83,7 @@ def check_interactions(
     *,
     propensity: np.ndarray | None = None,
     run: np.ndarray | None = None,
-    baseline: np.ndarray | None = None,
+    catch: np.ndarray | None = None,
     n_actions: int | None = None,
 ) -> Interactions:
     """Return the arrays as `Interactions`, or raise `InputError` that says what is wrong."""
@@ -92,9 +92,9 @@ def check_interactions(
     action = check_whole(action, "action", trials)
     n_actions = check_actions(action, n_actions)
     feedback = check_matrix(feedback, "feedback", trials)
-    baseline = check_vector(np.zeros(trials) if baseline is None else baseline, "baseline", trials)
-    if not np.isin(baseline, (0, 1)).all():
-        raise InputError("baseline must be a mask: true or false for each trial")
+    catch = check_vector(np.zeros(trials) if catch is None else catch, "catch", trials)
+    if not np.isin(catch, (0, 1)).all():
+        raise InputError("catch must be a mask: true or false for each trial")
     propensity = check_propensity(propensity, trials, n_actions)
     return Interactions(
         context,
@@ -104,7 +104,7 @@ def check_interactions(
         np.isclose(n_actions * propensity, 1.0, rtol=1e-3),
         propensity > 1 - 1e-6,
         run_codes(run, trials),
-        baseline.astype(bool),
+        catch.astype(bool),
         n_actions,
     )
 

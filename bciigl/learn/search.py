@@ -81,8 +81,8 @@ class Task(NamedTuple):
         Expected match rate of each trial; 1/2 where nothing is known of it.
     weight : array, (trials,)
         How much each trial counts where match and mismatch are told apart.
-    known : array of bool, (trials,)
-        Whether it is known, or else assumed for a start only.
+    catch : array of bool, (trials,)
+        Whether the rate is known, in a catch trial, or else assumed for a start only.
     one_right : bool
         Whether exactly one option is right.
     """
@@ -91,12 +91,12 @@ class Task(NamedTuple):
     fold: np.ndarray
     rate: np.ndarray
     weight: np.ndarray
-    known: np.ndarray
+    catch: np.ndarray
     one_right: bool
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
-        arrays = (self.fold, self.rate, self.weight, self.known)
+        arrays = (self.fold, self.rate, self.weight, self.catch)
         return Task(self.data.rows(index), *(each[index] for each in arrays), self.one_right)
 
     def fewer(self, most: int | None = None) -> "Task":
@@ -142,7 +142,7 @@ class Explorer:
     def views(self, together: bool) -> TwoViews:
         """Return the mixture model of the trials."""
         if together not in self._views:
-            known_rate = np.where(self.task.known, self.task.rate, np.nan)
+            known_rate = np.where(self.task.catch, self.task.rate, np.nan)
             self._views[together] = TwoViews(
                 self.task.data, self.task.fold, known_rate, one_right=together
             )
@@ -200,7 +200,7 @@ class Explorer:
                     feedback[rows],
                 )
         reward = rate.copy()
-        unknown = (rate == 0.5) & ~data.uniform & ~data.baseline
+        unknown = (rate == 0.5) & ~data.uniform & ~data.catch
         for rows in [np.arange(data.trials)] if start.shared else groups:
             if len(rows):
                 reward[rows] = break_symmetry(

@@ -48,10 +48,10 @@ class Expectation(NamedTuple):
     weight: np.ndarray
 
 
-def expectation(data: Interactions, uniform: np.ndarray, baseline: np.ndarray) -> Expectation:
+def expectation(data: Interactions, uniform: np.ndarray, catch: np.ndarray) -> Expectation:
     """Return what is known of the match rate of each trial.
 
-    It is known of baseline trials and of uniform guesses. What a better policy guessed matches more
+    It is known of catch trials and of uniform guesses. What a better policy guessed matches more
     often than nobody knows; such trials tell where the clusters are, but not which is which. Only
     if there are few others, they are weighted so as if they had been guessed uniformly, as far as
     that is possible: nothing is known of guesses that could not have been others.
@@ -59,15 +59,15 @@ def expectation(data: Interactions, uniform: np.ndarray, baseline: np.ndarray) -
     Parameters
     ----------
     data : Interactions
-    uniform, baseline : array, (actions,)
-        Match rate of each action under uniform guesses, and in baseline trials.
+    uniform, catch : array, (actions,)
+        Match rate of each action under uniform guesses, and in catch trials.
     """
-    known = data.uniform | data.baseline
-    rate = np.where(data.baseline, baseline[data.action], uniform[data.action])
+    known = data.uniform | data.catch
+    rate = np.where(data.catch, catch[data.action], uniform[data.action])
     counts = np.bincount(data.action[known], minlength=data.n_actions)
     if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
         return Expectation(np.where(known, rate, 0.5), np.ones(data.trials))
-    return Expectation(np.where(data.certain & ~data.baseline, 0.5, rate), data.weight)
+    return Expectation(np.where(data.certain & ~data.catch, 0.5, rate), data.weight)
 
 
 def break_symmetry(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bciigl.base.errors import BciiglError
 from bciigl.learn import ActionInclusiveIGL
 from bciigl.learn.diagnose import TRUST
-from bciigl.learn.saved import check_saveable
+from bciigl.learn.persistence import check_saveable
 from bciigl.protocol.model import Agent as Settings
 
 
@@ -221,9 +221,7 @@ class LearningAgent(Agent):
         context, action, feedback, propensity, run, catch = map(np.array, observed)
         known = self.catch_match_rate if catch.any() else None
         learner = ActionInclusiveIGL(n_actions=self.n_actions, match_rate=known)
-        return learner.fit(
-            context, action, feedback, propensity=propensity, run=run, baseline=catch
-        )
+        return learner.fit(context, action, feedback, propensity=propensity, run=run, catch=catch)
 
 
 def make_agent(

@@ -18,8 +18,8 @@ import numpy as np
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
-from bciigl.loop.human import Human
 from bciigl.loop.live import LiveRun
+from bciigl.loop.person import Human
 from bciigl.loop.runs import human_of
 from bciigl.protocol import find, load
 from bciigl.protocol.load import Changes

@@ -6,7 +6,7 @@ import numpy as np
 
 from bciigl.brain import Brain
 from bciigl.estimate import context, feedback_so_far
-from bciigl.loop.human import Human
+from bciigl.loop.person import Human
 from bciigl.protocol.schedule import decision_time, frames_complete, trial_seconds, trial_start
 
 

@@ -12,11 +12,11 @@ from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop.agent import Agent, Choice, make_agent
 from bciigl.loop.clock import Clock
-from bciigl.loop.human import Human
 from bciigl.loop.live import LiveRun
+from bciigl.loop.person import Human
 from bciigl.protocol import Protocol
+from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import decision_time, trial_start
-from bciigl.protocol.science import known_match_rate
 from bciigl.recording.bids import Frames, RecordedTruth
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import Trial
@@ -191,7 +191,7 @@ def _choose(human: Human, agent: Agent, trial: int, context: np.ndarray) -> Choi
 def _trial(
     human: Human, number: int, context: np.ndarray, choice: Choice, feedback: np.ndarray
 ) -> Trial:
-    return Trial(context, *choice, bool(human.cued[number]), feedback)
+    return Trial(context, *choice, bool(human.catch[number]), feedback)
 
 
 def _keep_or_compare(trial: Trial, number: int, past: Sequence[Trial], keep: Keep) -> None:

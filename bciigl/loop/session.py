@@ -20,8 +20,8 @@ from bciigl.loop.clock import Clock
 from bciigl.loop.runs import agent_of, hold, show
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
-from bciigl.protocol.explain import validate
 from bciigl.protocol.schedule import session_trials, trials_per_run
+from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
 from bciigl.recording.bids import write_description, write_run, write_truth
 from bciigl.recording.journal import Journal, JournalError

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bciigl.base.errors import BciiglError, did_you_mean, printable
-from bciigl.protocol import text
-from bciigl.protocol.explain import validate
+from bciigl.protocol import yaml_reader
+from bciigl.protocol.design_checks import Finding, advice
 from bciigl.protocol.model import Mask, Protocol
 from bciigl.protocol.schema import field_notes
-from bciigl.protocol.science import Finding, advice
+from bciigl.protocol.validation import validate
 
 MOST_BYTES = 256_000
 MOST_PROBLEMS = 100
@@ -121,7 +121,7 @@ def parse_change(text_of_change: str) -> tuple[str, Any]:
         raise BciiglError(
             printable(f"{text_of_change}: should be field=value, such as timing.isi=8")
         )
-    document = text.parse(value)
+    document = yaml_reader.parse(value)
     if document.complaints:
         shown = document.complaints[0].message if value.strip() else "has no value"
         raise BciiglError(printable(f"{text_of_change}: {shown}"))
@@ -177,7 +177,7 @@ def check(
     content = _read(path)
     if isinstance(content, BciiglError):
         return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
-    document = text.parse(content)
+    document = yaml_reader.parse(content)
     protocol, findings = validate(changed(document.data, changes))
     if protocol is not None:
         findings += _missing_files(protocol, path.parent) if files else ()
@@ -196,7 +196,7 @@ def check(
 
 def dump(protocol: Protocol) -> str:
     """Return the protocol as YAML with every field, each under a comment that explains it."""
-    return text.render(protocol.model_dump(), field_notes())
+    return yaml_reader.render(protocol.model_dump(), field_notes())
 
 
 def _read(path: Path) -> str | BciiglError:
@@ -236,15 +236,15 @@ def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
         yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
 
 
-def _located(document: text.Document, finding: Finding) -> text.Complaint:
+def _located(document: yaml_reader.Document, finding: Finding) -> yaml_reader.Complaint:
     """Return a complaint at the field's place, or at that of its nearest section in the file."""
     for length in range(len(finding.path), 0, -1):
         if position := document.positions.get(finding.path[:length]):
-            return text.Complaint(finding.path, position, finding.message)
-    return text.Complaint(finding.path, (1, 1), finding.message)
+            return yaml_reader.Complaint(finding.path, position, finding.message)
+    return yaml_reader.Complaint(finding.path, (1, 1), finding.message)
 
 
-def _problem(file: str, complaint: text.Complaint, changes: Changes) -> Problem:
+def _problem(file: str, complaint: yaml_reader.Complaint, changes: Changes) -> Problem:
     line, column = complaint.position or (None, None)
     dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in complaint.path)
     dotted = dotted.removeprefix(".")

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from bciigl.protocol.science import refusals
+from bciigl.protocol.design_checks import refusals
 
 EventKind = Literal["imagination", "perception", "judgment"]
 LearnerId = Literal["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]

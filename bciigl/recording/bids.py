@@ -273,7 +273,7 @@ or mismatch.
 - `*_events.tsv` says when things happened and what was guessed. What was imagined is not in it.
 - `derivatives/bciigl` has the experiment (`protocol.yaml`) and, for each run, what imagination
   evoked (`context`, from the frames before the decision alone), the guess (`action`, from 0) with
-  its `propensity`, whether it was a catch trial (`baseline`), and what the guess evoked
+  its `propensity`, whether it was a catch trial (`catch`), and what the guess evoked
   (`feedback`, from the whole run; `feedback_so_far`, from the frames up to the trial's end, as the
   agent got it).
 - `derivatives/truth` has what was imagined and judged. No agent and no label-free learner is given

@@ -27,7 +27,7 @@ from bciigl.recording.layout import (
     run_stem,
 )
 
-INTERACTIONS = ("context", "action", "propensity", "baseline", "feedback")
+INTERACTIONS = ("context", "action", "propensity", "catch", "feedback")
 
 
 class RecordedEvent(NamedTuple):

@@ -58,6 +58,6 @@ def interactions(trials: Sequence[Trial], feedback: np.ndarray) -> dict[str, np.
         "context": np.array([each.context for each in trials]),
         "action": np.array([each.action for each in trials]),
         "propensity": np.array([each.propensity for each in trials]),
-        "baseline": np.array([each.catch for each in trials]),
+        "catch": np.array([each.catch for each in trials]),
         "feedback": feedback,
     }

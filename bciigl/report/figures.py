@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from bciigl.base.files import written_file
 from bciigl.brain import Brain
 from bciigl.brain.images import voxel_size
-from bciigl.brain.response import event_response, peak_time, response_length
+from bciigl.protocol.hrf import event_response, peak_time, response_length
 from bciigl.protocol.schedule import event_spacing
 from bciigl.report.style import DPI, EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR
 

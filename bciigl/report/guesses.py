@@ -7,7 +7,7 @@ import numpy as np
 from bciigl.recording import Dataset
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, SMALL, new_figure, plain
-from bciigl.tasks.arrays import share_with_interval
+from bciigl.study.arrays import share_with_interval
 
 
 class RunMatches(NamedTuple):
@@ -40,7 +40,7 @@ def matches_by_run(dataset: Dataset) -> list[RunMatches]:
     dataset must have its truth.
     """
     trials = dataset.interactions("train")
-    matched, guessed = dataset.truth("train").match, ~trials["baseline"].astype(bool)
+    matched, guessed = dataset.truth("train").match, ~trials["catch"].astype(bool)
     chance = 1 / len(dataset.protocol.task.options)
     found = []
     for run in np.unique(trials["run"]):

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bciigl.base.progress import Report, silent
+from bciigl.labelled import table1, table3
+from bciigl.labelled.features import TABLE4, MetaFeatures, learnability
+from bciigl.labelled.notes import labelled_notes
+from bciigl.labelled.rows import SUBSETS, LabelledRow, averages, labelled_rows
+from bciigl.labelled.rules import MOST_FEATURES, TEST_SHARE
+from bciigl.labelled.study import LEARNERS, LabelledStudy
 from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing
 from bciigl.report.labelled_tables import (
     average_table,
@@ -21,13 +27,7 @@ from bciigl.report.page import KeyNumber, Notice, Section
 from bciigl.report.results import TOLD
 from bciigl.report.study_tables import interval, mean
 from bciigl.report.table import Table
-from bciigl.study import table1, table3
-from bciigl.study.features import TABLE4, MetaFeatures, learnability
-from bciigl.study.labelled import LEARNERS, LabelledStudy
-from bciigl.study.labelled_notes import labelled_notes
-from bciigl.study.labelled_rows import SUBSETS, LabelledRow, averages, labelled_rows
 from bciigl.study.store import Results
-from bciigl.tasks.labelled import MOST_FEATURES, TEST_SHARE
 
 SCATTERED = ("n_by_k", "n", "max_fisher_discrim", "1nn_accuracy", "naive_bayes_accuracy")
 SCATTERED += ("noise_signal_ratio",)

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bciigl.labelled.rows import LabelledRow
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, in_figure, new_figure, plain
-from bciigl.study.labelled_rows import LabelledRow
 
 PANEL_HEIGHT, LEGEND_HEIGHT = 3.0, 0.7
 ROOM = 66

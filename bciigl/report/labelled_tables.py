@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from bciigl.labelled.rows import Average, LabelledRow
 from bciigl.report.study_tables import interval, mean
 from bciigl.report.table import Table
-from bciigl.study.labelled_rows import Average, LabelledRow
 from bciigl.study.published import Published
 
 

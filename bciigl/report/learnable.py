@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from bciigl.base.errors import BciiglError
+from bciigl.labelled.learnable import SUCCESS, Forest
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, NOISE_COLOR, ORANGE, SMALL, new_figure, plain
 from bciigl.report.table import INDENT, Table
-from bciigl.study.learnable import SUCCESS, Forest
 
 Point = Mapping[str, Any]
 """A dataset: some of its meta-features, and ``relative``, AI-IGL's accuracy by cb's."""

@@ -11,7 +11,7 @@ from bciigl.base.progress import Report, silent
 from bciigl.learn import InputError
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, new_figure, plain
-from bciigl.tasks.arrays import Recorded, Result, learn_from, learners_for
+from bciigl.study.arrays import Recorded, Result, learn_from, learners_for
 
 LEARNERS = ("ai_igl", "cb", "ceiling")
 POINTS = 7
@@ -110,7 +110,7 @@ def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
 def _first(recorded: Recorded, runs: Sequence[int]) -> Recorded:
     """Return what was recorded in the first runs; the test set stays as it is."""
     some = recorded.select(runs, None)
-    if some.baseline is not None and not some.baseline.any():
+    if some.catch is not None and not some.catch.any():
         # A match rate that is known of catch trials says nothing where there were none.
-        return replace(some, baseline=None, match_rate=None)
+        return replace(some, catch=None, match_rate=None)
     return some

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from bciigl.tasks.arrays import Result
+    from bciigl.study.arrays import Result
 
 TOLD = {
     "ai_igl": "no labels, no rewards",

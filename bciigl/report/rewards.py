@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, ORANGE, SMALL, in_figure, new_figure, plain
-from bciigl.tasks.arrays import Recorded, Result
+from bciigl.study.arrays import Recorded, Result
 
 BINS = 20
 MOST_OPTIONS = 12

@@ -19,7 +19,7 @@ from bciigl.report.page import KeyNumber, Notice, Section
 from bciigl.report.results import TOLD, cells
 from bciigl.report.table import Table
 from bciigl.report.views import NO_TRUTH, Session, load, views
-from bciigl.tasks.arrays import Result
+from bciigl.study.arrays import Result
 
 MOODS = {TRUST: "good", DOUBTFUL: "unsure", DO_NOT_USE: "bad"}
 VERDICTS = {
@@ -183,7 +183,7 @@ def _methods(session: Session) -> Section:
 def _by_own_agent(session: Session) -> bool:
     """Tell whether guesses were not uniform, though the protocol says so."""
     trials = session.dataset.interactions("train")
-    guessed = ~trials["baseline"].astype(bool)
+    guessed = ~trials["catch"].astype(bool)
     uniform = np.allclose(trials["propensity"][guessed], 1 / session.recorded.n_actions)
     return session.dataset.protocol.agent.policy == "uniform" and not uniform
 

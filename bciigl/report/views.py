@@ -18,8 +18,8 @@ from bciigl.report.region import region_drawing
 from bciigl.report.rewards import rewards_drawing
 from bciigl.report.table import Table
 from bciigl.report.time_course import time_course_drawing
-from bciigl.tasks.arrays import Recorded, Result, learners_for
-from bciigl.tasks.sessions import learn_session, load_session
+from bciigl.study.arrays import Recorded, Result, learners_for
+from bciigl.study.sessions import learn_session, load_session
 
 NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 

@@ -8,10 +8,10 @@ from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
 from bciigl.brain import Brain
 from bciigl.loop import simulate
+from bciigl.study.arrays import Recorded, learn_from
 from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Cell, Entry, StudyError
-from bciigl.tasks.arrays import Recorded, learn_from
-from bciigl.tasks.sessions import recorded_sessions
+from bciigl.study.sessions import recorded_sessions
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "brainiak")
 # Cluster workers run tasks in threads, but fmrisim's random numbers and the number of threads of a

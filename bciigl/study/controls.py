@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bciigl.tasks.arrays import Recorded
+from bciigl.study.arrays import Recorded
 
 SILENCED = "judgment silenced"
 PERMUTED = "rewards permuted"
 MEAN_REMOVED = "region mean removed"
-_GUESS = ("action", "propensity", "baseline", "feedback", "reward")
+_GUESS = ("action", "propensity", "catch", "feedback", "reward")
 
 
 def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:

@@ -16,9 +16,9 @@ from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
 from bciigl.learn.ids import make_learner
 from bciigl.protocol import Protocol
-from bciigl.protocol.explain import validate
+from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.load import changed
-from bciigl.protocol.science import Finding
+from bciigl.protocol.validation import validate
 from bciigl.study.controls import CONTROLS, SILENCED
 
 NOT_VARIED = {

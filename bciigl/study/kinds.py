@@ -11,12 +11,10 @@ from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
 from bciigl.study.cell import run_cell
 from bciigl.study.grid import UNIMPORTANT, Cell, Study
-from bciigl.study.labelled import LabelledCell, LabelledStudy
-from bciigl.study.labelled_cell import run_labelled_cell
 from bciigl.study.results import CellResult, LabelledResult
 
-AnyStudy = Study | LabelledStudy
-AnyCell = Cell | LabelledCell
+AnyStudy = Any
+AnyCell = Any
 Unlike = tuple[str, Any, Any]
 """What two studies differ in, and its value in each."""
 
@@ -50,12 +48,12 @@ class Kind(NamedTuple):
 
 def kind_of(thing: AnyStudy | AnyCell) -> Kind:
     """Return the kind of a study, or of a cell of it."""
-    return LABELLED if isinstance(thing, (LabelledStudy, LabelledCell)) else SIMULATED
+    return SIMULATED if isinstance(thing, (Study, Cell)) else labelled_kind()
 
 
 def read_document(document: dict[str, Any]) -> AnyStudy:
     """Return the study that plain data describe."""
-    return (LABELLED if "datasets" in document else SIMULATED).read(document)
+    return (labelled_kind() if "datasets" in document else SIMULATED).read(document)
 
 
 def _simulated_document(study: Study) -> dict[str, Any]:
@@ -107,11 +105,18 @@ SIMULATED = Kind(
     _read_simulated,
     _simulated_difference,
 )
-LABELLED = Kind(
-    "labelled",
-    run_labelled_cell,
-    LabelledResult,
-    LabelledStudy.document,
-    LabelledStudy.read,
-    LabelledStudy.difference,
-)
+
+
+def labelled_kind() -> Kind:
+    """Return the kind of studies of labelled data."""
+    from bciigl.labelled.cell import run_labelled_cell
+    from bciigl.labelled.study import LabelledStudy
+
+    return Kind(
+        "labelled",
+        run_labelled_cell,
+        LabelledResult,
+        LabelledStudy.document,
+        LabelledStudy.read,
+        LabelledStudy.difference,
+    )

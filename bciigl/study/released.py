@@ -13,12 +13,7 @@ from bciigl.base.seeds import Seed
 from bciigl.learn.diagnose import TRUST
 from bciigl.learn.ids import LEARNER_IDS
 from bciigl.learn.interactions import InputError
-from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
-from bciigl.study.grid import Entry, StudyError
-from bciigl.study.rows import Row, published_for
-from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
-from bciigl.study.table2 import NAME
-from bciigl.tasks.arrays import (
+from bciigl.study.arrays import (
     Recorded,
     Result,
     check_recorded,
@@ -26,6 +21,11 @@ from bciigl.tasks.arrays import (
     learners_for,
     load_arrays,
 )
+from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
+from bciigl.study.grid import Entry, StudyError
+from bciigl.study.rows import Row, published_for
+from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
+from bciigl.study.table2 import NAME
 
 # The released arrays have 50 runs, and test rows share their noise with the training rows of the
 # same run: so the runs are split.

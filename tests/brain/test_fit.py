@@ -13,9 +13,9 @@ from heads import head
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import load_subject
-from bciigl.brain.courses import RunPlan
 from bciigl.brain.images import write_image
 from bciigl.brain.noise import StockNoise
+from bciigl.brain.noise_sources import RunPlan
 from bciigl.brain.region import Region
 from bciigl.protocol.model import NoiseSources
 

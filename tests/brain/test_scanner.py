@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain, Event, Truth
-from bciigl.brain.response import event_response, peak_time
 from bciigl.brain.scanner import ScannerError
 from bciigl.protocol import Protocol
+from bciigl.protocol.hrf import event_response, peak_time
 
 
 def brain(**sections) -> Brain:

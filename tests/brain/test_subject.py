@@ -11,9 +11,9 @@ from heads import head
 from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
 from bciigl.brain import load_subject
-from bciigl.brain.courses import RunPlan
 from bciigl.brain.images import write_image
 from bciigl.brain.noise import ExactNoise
+from bciigl.brain.noise_sources import RunPlan
 from bciigl.brain.region import find_region
 from bciigl.brain.subject import NoiseParameters, SubjectError
 from bciigl.protocol.model import Cube, NoiseSources

@@ -11,9 +11,11 @@ from labelled_files import write_csv, write_npz
 from tables import text_tables
 
 from bciigl.cli.main import cli
-from bciigl.study import labelled_rows, learnable, open_study
-from bciigl.study.features import read_features
-from bciigl.study.meta_features import NAMES
+from bciigl.labelled import learnable
+from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled.features import read_features
+from bciigl.labelled.meta_features import NAMES
+from bciigl.study import open_study
 
 IRIS = 61
 SUBSETS = [*learnable.SUBSETS, learnable.ALONE, learnable.GROUPED]

@@ -17,7 +17,8 @@ from labelled_files import write_csv, write_images, write_npz
 from tables import by_detail, text_tables
 
 from bciigl.cli.main import cli
-from bciigl.study import labelled_rows, open_study
+from bciigl.labelled import rows as labelled_rows
+from bciigl.study import open_study
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
 PUBLISHED = Path(__file__).parents[2] / "data"

@@ -193,7 +193,7 @@ def test_learner_is_chosen_by_its_id(bciigl, npz):
         ({"feedback": np.zeros(240)}, ["feedback must be of shape (trials, features)"]),
         ({"action": DATA["action"].astype(object)}, ["is not readable as arrays of numbers"]),
         ({"match_rate": np.array(1.5)}, ["match_rate must be one or 3 numbers between 0 and 1"]),
-        ({"baseline": np.ones(240)}, ["match_rate must be given"]),
+        ({"catch": np.ones(240)}, ["match_rate must be given"]),
         ({"match_rate": np.array("abc")}, ["match_rate must be"]),
         ({"context": DATA["context"] + 1j}, ["context must be numbers"]),
         ({"action": DATA["action"] + 10**7}, ["there can be at most 1000 actions"]),

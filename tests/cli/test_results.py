@@ -8,8 +8,8 @@ from recordings import small, write_made_up
 
 from bciigl.cli.results import echo_results
 from bciigl.recording import open_dataset
-from bciigl.tasks.arrays import Recorded, Result
-from bciigl.tasks.sessions import load_session
+from bciigl.study.arrays import Recorded, Result
+from bciigl.study.sessions import load_session
 
 RESULTS = [
     Result("ai_igl_paper", None, 100.0, (99.234, 100.0)),

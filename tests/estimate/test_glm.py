@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bciigl.brain.response import event_response
 from bciigl.estimate import glm
+from bciigl.protocol.hrf import event_response
 from bciigl.protocol.model import Timing
 
 TIMING = Timing()

@@ -15,9 +15,9 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain, Truth
 from bciigl.brain.events import trial_events
-from bciigl.brain.response import event_response
 from bciigl.estimate import context, contexts, feedback, feedback_so_far, glm
 from bciigl.protocol import Protocol
+from bciigl.protocol.hrf import event_response
 from bciigl.protocol.schedule import (
     decision_time,
     event_offsets,

@@ -12,9 +12,9 @@ from bciigl.learn import ActionInclusiveIGL, Diagnosis, InputError, SupervisedCe
 CATCH = np.arange(600) % 3 == 0
 
 
-def fitted(told, *, propensity=None, baseline=None, **parameters):
+def fitted(told, *, propensity=None, catch=None, **parameters):
     return ActionInclusiveIGL(**parameters).fit(
-        *told.seen, run=told.run, propensity=propensity, baseline=baseline
+        *told.seen, run=told.run, propensity=propensity, catch=catch
     )
 
 
@@ -114,7 +114,7 @@ def test_two_options_without_baseline_are_never_trusted(one_right):
     for seed in range(4):
         found = fitted(session(seed, n_actions=2), one_right=one_right).diagnose()
         assert found.verdict == "doubtful"
-        assert "baseline" in found.remedy
+        assert "catch" in found.remedy
 
 
 @pytest.mark.parametrize("match_rate", [0.8, 0.2, (0.8, 0.8)])
@@ -123,7 +123,7 @@ def test_catch_trials_tell_match_from_mismatch_of_two_options(match_rate, one_ri
     law = {"n_actions": 2, "catch": CATCH, "match_rate": np.mean(match_rate)}
     for seed in range(3):
         told = session(seed, **law)
-        learner = fitted(told, baseline=CATCH, match_rate=match_rate, one_right=one_right)
+        learner = fitted(told, catch=CATCH, match_rate=match_rate, one_right=one_right)
         assert share_of_the_oracle(learner, told, session(9, n_actions=2)) >= 0.95
         assert learner.diagnose().verdict == "trust"
         rates = [each.match_rate for each in learner.diagnose().actions]
@@ -141,12 +141,12 @@ def test_a_match_rate_without_baseline_is_that_of_all_trials():
 
 def test_the_match_rate_is_expected_of_baseline_trials_or_of_all():
     some = np.arange(80) < 40
-    data = interactions(80, 2, action=np.arange(80) % 2, baseline=some)
+    data = interactions(80, 2, action=np.arange(80) % 2, catch=some)
     learner = ActionInclusiveIGL(match_rate=[0.8, 0.1])
     rate = learner._expectation(data).rate
     assert rate[:2].tolist() == [0.8, 0.1]
     assert set(rate[~some]) == {0.5}
-    everywhere = data._replace(baseline=np.zeros(80, bool))
+    everywhere = data._replace(catch=np.zeros(80, bool))
     assert learner._expectation(everywhere).rate.tolist() == [0.8, 0.1] * 40
     assert set(ActionInclusiveIGL()._expectation(everywhere).rate) == {0.5}
 
@@ -342,7 +342,7 @@ def test_the_diagnosis_has_a_line_for_each_action():
 
 REFUSED = {
     "method must be robust or paper, got 'robus'; did you mean 'robust'": ({"method": "robus"}, {}),
-    "match_rate must be given where there are baseline trials": ({}, {"baseline": CATCH}),
+    "match_rate must be given where there are catch trials": ({}, {"catch": CATCH}),
     "match_rate must be one or 3 numbers between 0 and 1, got 1.5": ({"match_rate": 1.5}, {}),
     "match_rate must be one or 3 numbers between 0 and 1, got 0": ({"match_rate": 0}, {}),
     r"match_rate must be one or 3 numbers .* got \[0.2, 0.3\]": ({"match_rate": [0.2, 0.3]}, {}),
@@ -352,7 +352,7 @@ REFUSED = {
     "match_rate must be one or 3 numbers .* got {}": ({"match_rate": {}}, {}),
     "n_actions must be a whole number of 2 or more, got '3'": ({"n_actions": "3"}, {}),
     "n_actions must be a whole number of 2 or more, got 3.0": ({"n_actions": 3.0}, {}),
-    "baseline must be a mask": ({"match_rate": 0.2}, {"baseline": np.arange(600)}),
+    "catch must be a mask": ({"match_rate": 0.2}, {"catch": np.arange(600)}),
     "context must be numbers": ({}, {"context": np.full((600, 2), 1j)}),
     "context must be numbers, got .*None": ({}, {"context": None}),
     r"context must be finite numbers, got 1e\+200": ({}, {"context": np.full((600, 2), 1e200)}),

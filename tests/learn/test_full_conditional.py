@@ -172,5 +172,5 @@ def test_offsets_of_runs_do_not_matter_where_runs_are_given():
 def test_a_baseline_is_ignored():
     told = session(trials=200)
     catch = np.arange(200) % 3 == 0
-    policies = [FullConditionalIGL().fit(*told.seen, baseline=b).policy_ for b in (None, catch)]
+    policies = [FullConditionalIGL().fit(*told.seen, catch=b).policy_ for b in (None, catch)]
     np.testing.assert_array_equal(*policies)

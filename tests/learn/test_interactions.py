@@ -35,7 +35,7 @@ def test_defaults_are_uniform_guesses_in_one_run_without_baseline():
     assert data.taken.tolist() == [1, 2, 1]
     assert data.weight.tolist() == [1, 1, 1, 1]
     assert data.run.tolist() == [0, 0, 0, 0]
-    assert not data.baseline.any()
+    assert not data.catch.any()
 
 
 def test_two_actions_are_the_fewest():
@@ -51,12 +51,12 @@ def test_two_actions_are_the_fewest():
 
 def test_rows_takes_the_same_trials_of_all_arrays():
     data = check_interactions(
-        np.arange(8).reshape(4, 2), ACTION, FEEDBACK, run=[1, 1, 2, 2], baseline=[0, 1, 0, 1]
+        np.arange(8).reshape(4, 2), ACTION, FEEDBACK, run=[1, 1, 2, 2], catch=[0, 1, 0, 1]
     ).rows(np.array([3, 0]))
     assert data.context.tolist() == [[6, 7], [0, 1]]
     assert data.action.tolist() == [1, 0]
     assert data.run.tolist() == [1, 0]
-    assert data.baseline.tolist() == [True, False]
+    assert data.catch.tolist() == [True, False]
     assert data.n_actions == 3
 
 
@@ -102,9 +102,9 @@ def test_rows_takes_the_same_trials_of_all_arrays():
         ({"propensity": [0.5]}, ["propensity", "4 trials", "1"]),
         ({"run": [1, 2]}, ["run", "4 trials", "2"]),
         ({"run": list("aabb")}, ["run", "numbers", "'a'"]),
-        ({"baseline": [True]}, ["baseline", "4 trials", "1"]),
-        ({"baseline": [0, 2, 3, 1]}, ["baseline", "a mask"]),
-        ({"baseline": [0, 0.5, 1, 1]}, ["baseline", "a mask"]),
+        ({"catch": [True]}, ["catch", "4 trials", "1"]),
+        ({"catch": [0, 2, 3, 1]}, ["catch", "a mask"]),
+        ({"catch": [0, 0.5, 1, 1]}, ["catch", "a mask"]),
     ],
 )
 def test_refusal_names_the_array_and_what_was_got(changed, words):

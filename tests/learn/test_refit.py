@@ -76,7 +76,7 @@ def task_of(told: Session) -> Task:
     data = Scalings.of(data).apply(data)
     rate = np.full(data.trials, 1 / data.n_actions)
     fold = np.zeros(data.trials, int)
-    return in_folds(Task(data, fold, rate, np.ones(data.trials), data.baseline, True))
+    return in_folds(Task(data, fold, rate, np.ones(data.trials), data.catch, True))
 
 
 def fitted(told: Session) -> ActionInclusiveIGL:

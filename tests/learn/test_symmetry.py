@@ -116,7 +116,7 @@ def test_all_trials_count_by_importance_where_few_are_known():
 
 
 def test_baseline_trials_have_a_rate_of_their_own():
-    baseline = np.arange(60) % 2 == 0
-    data = interactions(60, 2, action=np.arange(60) // 2 % 2, baseline=baseline)
+    catch = np.arange(60) % 2 == 0
+    data = interactions(60, 2, action=np.arange(60) // 2 % 2, catch=catch)
     rate, _ = expectation(data, np.full(2, 0.5), np.array([0.8, 0.9]))
     assert rate[:4].tolist() == [0.8, 0.5, 0.9, 0.5]

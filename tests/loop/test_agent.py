@@ -142,7 +142,7 @@ def test_what_is_learned_is_what_the_learner_makes_of_all_runs_before(tmp_path):
         *before.seen,
         run=before.run,
         propensity=before.propensity,
-        baseline=np.zeros(len(before.run), bool),
+        catch=np.zeros(len(before.run), bool),
     )
     assert saved(agent.policy, tmp_path / "a") == saved(expected, tmp_path / "b")
     assert lived.accuracy(agent.policy) > 0.9

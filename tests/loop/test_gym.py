@@ -48,10 +48,10 @@ def test_an_episode_is_the_session_that_would_be_recorded(tmp_path):
     observed = {name: [each[name] for each, _ in steps] for name in steps[0][0]}
     np.testing.assert_array_equal(observed["context"][:-1], trials["context"])
     np.testing.assert_array_equal(observed["guess"][1:], trials["action"])
-    np.testing.assert_array_equal(observed["catch"][1:], trials["baseline"])
+    np.testing.assert_array_equal(observed["catch"][1:], trials["catch"])
     places = [(info["run"], info["trial"]) for _, info in steps[:-1]]
     assert places == [(trial // 4, trial % 4) for trial in range(9)]
-    assert trials["baseline"].any()
+    assert trials["catch"].any()
 
 
 def test_nothing_that_it_tells_holds_the_truth():

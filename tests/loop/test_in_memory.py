@@ -10,8 +10,8 @@ from bciigl.base.errors import BciiglError
 from bciigl.loop import record, simulate
 from bciigl.protocol import Protocol
 from bciigl.recording import open_dataset
-from bciigl.tasks.arrays import Recorded
-from bciigl.tasks.sessions import load_session, recorded_sessions
+from bciigl.study.arrays import Recorded
+from bciigl.study.sessions import load_session, recorded_sessions
 
 LEARNS = {
     "agent": {"policy": "epsilon-greedy", "uniform_runs": 1, "epsilon": 0.5},

@@ -10,8 +10,8 @@ from recordings import small
 
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
-from bciigl.loop.human import Human
 from bciigl.loop.live import LiveRun
+from bciigl.loop.person import Human
 from bciigl.protocol.schedule import decision_time, frames_complete, trial_seconds, trial_start
 
 TRIALS = 4

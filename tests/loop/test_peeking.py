@@ -17,8 +17,8 @@ from recordings import small, some_policy
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Event, Scanner, Truth
 from bciigl.loop import Agent, Choice, FixedAgent, LearningAgent, record
-from bciigl.loop.human import Human, Judgment
 from bciigl.loop.live import LiveRun
+from bciigl.loop.person import Human, Judgment
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Section
 from bciigl.recording import Dataset, open_dataset

@@ -10,7 +10,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop import Agent, Choice, Clock, FixedAgent, LearningAgent
-from bciigl.loop.human import Human
+from bciigl.loop.person import Human
 from bciigl.loop.runs import agent_of, conduct, hold, human_of, run_seed
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_time, trial_start
@@ -76,9 +76,9 @@ def run(brain: Brain, agent: Agent, past: Sequence[Trial] = (), keep=None, clock
 def test_catch_trials_never_reach_the_agent_to_act_on(brain):
     agent, human = Diary(), person(brain.protocol)
     _, trials, _ = run(brain, agent)
-    assert 0 < human.cued.sum() < TRIALS
-    assert len(agent.named("act")) == (~human.cued).sum()
-    assert [each.catch for each in trials] == human.cued.tolist()
+    assert 0 < human.catch.sum() < TRIALS
+    assert len(agent.named("act")) == (~human.catch).sum()
+    assert [each.catch for each in trials] == human.catch.tolist()
     for number, trial in enumerate(trials):
         if trial.catch:
             expected = (human.guess_on_cue(number), 1 / 3, False)
@@ -125,10 +125,10 @@ def test_trial_is_kept_before_the_agent_sees_what_came_of_it():
     agent.observe = lambda *_, **__: order.append("observe")
     brain = BRAINS["shared"]
     run(brain, agent, keep=lambda number, trial: order.append("keep"))
-    cued = person(brain.protocol).cued
+    catch = person(brain.protocol).catch
     assert order == [
         step
-        for catch in cued
+        for catch in catch
         for step in (("keep", "observe") if catch else ("act", "keep", "observe"))
     ]
 

@@ -439,7 +439,7 @@ def test_test_session_has_other_noise_other_options_and_no_catch_trials(tmp_path
     meant, tested = (dataset.truth(session).meant for session in ("train", "test"))
     assert not np.array_equal(meant, tested)
     train, test = (dataset.interactions(session) for session in ("train", "test"))
-    assert train["baseline"].any() and not test["baseline"].any()
+    assert train["catch"].any() and not test["catch"].any()
     assert not np.array_equal(train["action"], test["action"])
     rest = []
     for session in ("train", "test"):

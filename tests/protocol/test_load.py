@@ -10,9 +10,9 @@ from strategies import well_typed
 
 from bciigl.base.errors import BciiglError
 from bciigl.protocol import Protocol, ProtocolError, check, dump, load, parse_change, shipped
-from bciigl.protocol.explain import validate
 from bciigl.protocol.load import MOST_BYTES
-from bciigl.protocol.text import parse, render
+from bciigl.protocol.validation import validate
+from bciigl.protocol.yaml_reader import parse, render
 
 MINIMAL = "name: x\ntask:\n  options: [7, 8, 9]\n"
 

@@ -14,7 +14,7 @@ from strategies import SCHEMA, leaves, replaced, resolve, well_typed
 
 from bciigl.protocol import Protocol, load, shipped
 from bciigl.protocol.load import MOST_PROBLEMS
-from bciigl.protocol.text import render
+from bciigl.protocol.yaml_reader import render
 
 LEAVES = dict(leaves())
 NUMERIC = {

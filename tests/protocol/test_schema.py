@@ -10,7 +10,7 @@ from strategies import SCHEMA, leaves, well_typed
 
 from bciigl.protocol import load, shipped
 from bciigl.protocol.schema import field_notes
-from bciigl.protocol.text import parse
+from bciigl.protocol.yaml_reader import parse
 
 COMMITTED = Path(__file__).parents[2] / "protocols" / "protocol.schema.json"
 

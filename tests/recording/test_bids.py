@@ -9,7 +9,7 @@ from recordings import REGION, places, small, write_made_up
 
 from bciigl.brain.images import read_image
 from bciigl.loop import runs, session
-from bciigl.loop.human import Human
+from bciigl.loop.person import Human
 from bciigl.recording.bids import write_truth
 from bciigl.recording.layout import ESTIMATES, MASK, TRUTH, beside, read_table, run_stem
 

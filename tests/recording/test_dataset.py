@@ -15,7 +15,7 @@ from bciigl.protocol import ProtocolError
 from bciigl.protocol.schedule import trial_start
 from bciigl.recording import DatasetError, is_dataset, open_dataset
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
-from bciigl.tasks.sessions import load_session, matches_by_fifths
+from bciigl.study.sessions import load_session, matches_by_fifths
 
 RUN = "sub-01/ses-{}/func/sub-01_ses-{}_task-small_run-{:02}_{}"
 
@@ -54,12 +54,12 @@ def test_what_was_recorded_is_read_back(tmp_path):
         parts = [each for (name, _), each in written.items() if name == session]
         trials = [trial for part in parts for trial in part[1]]
         found = dataset.interactions(session)
-        assert set(found) == {"context", "action", "propensity", "baseline", "feedback", "run"}
+        assert set(found) == {"context", "action", "propensity", "catch", "feedback", "run"}
         np.testing.assert_array_equal(found["run"], runs)
         np.testing.assert_array_equal(found["context"], [each.context for each in trials])
         np.testing.assert_array_equal(found["action"], [each.action for each in trials])
         np.testing.assert_array_equal(found["propensity"], [each.propensity for each in trials])
-        np.testing.assert_array_equal(found["baseline"], [each.catch for each in trials])
+        np.testing.assert_array_equal(found["catch"], [each.catch for each in trials])
         np.testing.assert_array_equal(found["feedback"], np.concatenate([p[2] for p in parts]))
         truth = dataset.truth(session)
         for name in ("meant", "imagined", "match", "judged"):
@@ -89,7 +89,7 @@ def test_truth_of_a_session_fits_its_guesses(tmp_path):
     np.testing.assert_array_equal(recorded.label, dataset.truth("train").meant)
     np.testing.assert_array_equal(recorded.test_label, dataset.truth("test").meant)
     assert len(recorded.test_context) == 3
-    assert recorded.baseline is None
+    assert recorded.catch is None
 
 
 def test_more_than_99_runs_are_read_in_their_order(tmp_path):
@@ -180,7 +180,7 @@ def test_run_that_is_missing_is_told(folder, bciigl):
         ({"feedback": np.zeros((3, 5))}, "feedback should have one row for each trial"),
         ({"propensity": np.array(0.5)}, "propensity should have one row for each trial"),
         ({"context": np.array(0.5)}, "context should have one row for each trial"),
-        ({"baseline": np.array([None] * 4)}, "is not readable as arrays of numbers"),
+        ({"catch": np.array([None] * 4)}, "is not readable as arrays of numbers"),
     ],
 )
 def test_interactions_that_do_not_fit_are_refused_by_file(folder, arrays, message):
@@ -205,9 +205,9 @@ def test_interactions_that_do_not_fit_are_refused_by_file(folder, arrays, messag
         ("action", np.full(4, "a")),
         ("action", np.zeros((4, 1))),
         ("propensity", np.zeros(4)),
-        ("baseline", np.full(4, 0.5)),
-        ("baseline", np.zeros((4, 1))),
-        ("baseline", np.full(4, "a")),
+        ("catch", np.full(4, 0.5)),
+        ("catch", np.zeros((4, 1))),
+        ("catch", np.full(4, "a")),
     ],
 )
 def test_numbers_that_cannot_be_learned_from_are_refused(folder, name, array):

@@ -10,7 +10,7 @@ from bciigl.report.session import session_sections
 from bciigl.report.study import study_sections
 from bciigl.study import run_study
 from bciigl.study.controls import PERMUTED, SILENCED
-from bciigl.tasks.sessions import learn_session, load_session
+from bciigl.study.sessions import learn_session, load_session
 
 
 @pytest.fixture(scope="session")

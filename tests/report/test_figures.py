@@ -5,8 +5,8 @@ import pytest
 
 from bciigl.brain import Brain, load_subject
 from bciigl.brain.images import write_image
-from bciigl.brain.response import peak_time
 from bciigl.protocol import Protocol, load
+from bciigl.protocol.hrf import peak_time
 from bciigl.report.figures import region_figure, response_figure
 
 

@@ -11,22 +11,24 @@ import pytest
 from labelled_files import all_made_up, dataset, digits, several, write_images, write_npz
 from tables import html_tables
 
+from bciigl.labelled import LabelledStudy
+from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled.features import TABLE4
+from bciigl.labelled.learnable import published_forests
+from bciigl.labelled.meta_features import NAMES
+from bciigl.labelled.notes import labelled_notes
+from bciigl.labelled.rows import averages
+from bciigl.labelled.rules import RULES
+from bciigl.labelled.sources import find_sources
+from bciigl.labelled.study import describe
+from bciigl.labelled.table1 import table1
 from bciigl.report.labelled import labelled_lead, labelled_sections
 from bciigl.report.labelled_drawings import row_columns
 from bciigl.report.labelled_tables import average_table, dataset_tables, learner_table
 from bciigl.report.methods import REFERENCES
 from bciigl.report.page import page_text
 from bciigl.report.results import TOLD
-from bciigl.study import LabelledStudy, labelled_rows, open_study, run_study
-from bciigl.study.features import TABLE4
-from bciigl.study.labelled import describe
-from bciigl.study.labelled_notes import labelled_notes
-from bciigl.study.labelled_rows import averages
-from bciigl.study.learnable import published_forests
-from bciigl.study.meta_features import NAMES
-from bciigl.study.table1 import table1
-from bciigl.tasks.labelled import RULES
-from bciigl.tasks.sources import find_sources
+from bciigl.study import open_study, run_study
 
 TITLES = ["What to know", "Methods", "How to do it again"]
 SEVERAL, DIGITS = several(), digits(samples=20_000)

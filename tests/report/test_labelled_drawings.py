@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from labelled_files import all_made_up, digits, several
 
+from bciigl.labelled import rows as labelled_rows
 from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing, row_columns
 from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
-from bciigl.study import labelled_rows
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
 SEVERAL, DIGITS = several(), digits()

@@ -4,6 +4,9 @@ import pytest
 from labelled_files import all_made_up, dataset, digits, made_up, several
 from tables import by_detail, cells, html_tables
 
+from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled.rows import averages
+from bciigl.labelled.table1 import openml_ids, table1
 from bciigl.report.labelled_tables import (
     average_table,
     dataset_tables,
@@ -11,9 +14,6 @@ from bciigl.report.labelled_tables import (
     over_repeats,
 )
 from bciigl.report.table import Table
-from bciigl.study import labelled_rows
-from bciigl.study.labelled_rows import averages
-from bciigl.study.table1 import openml_ids, table1
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
 SEVERAL, DIGITS = several(), digits()

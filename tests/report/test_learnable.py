@@ -7,9 +7,9 @@ import pytest
 from matplotlib.colors import to_hex
 
 from bciigl.base.errors import BciiglError
+from bciigl.labelled.learnable import Forest, published_table4
 from bciigl.report.learnable import STYLES, forest_table, importance_drawing, scatter_drawing
 from bciigl.report.style import SMALL, WIDTH
-from bciigl.study.learnable import Forest, published_table4
 
 FOREST = Forest(
     "N/K<=1000", 155, 17, 0.923, 0.5, 0.7115, {"n": 0.2, "max_fisher_discrim": 0.5, "n_by_k": 0.3},

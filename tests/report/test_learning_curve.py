@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
-from bciigl.tasks.arrays import learn_from
+from bciigl.study.arrays import learn_from
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_what_is_known_is_not_learned_again(recorded, results):
 
 def test_known_match_rates_need_catch_trials(recorded):
     blind = replace(recorded.select({1, 3}, None), reward=None, label=None)
-    late = replace(blind, baseline=blind.run == 3, match_rate=np.array(0.8))
+    late = replace(blind, catch=blind.run == 3, match_rate=np.array(0.8))
     assert learning_curve(late)[0] == learning_curve(blind)[0]
 
 

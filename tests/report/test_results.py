@@ -3,7 +3,7 @@
 from bciigl.learn.diagnose import Verdict
 from bciigl.learn.ids import LEARNER_IDS
 from bciigl.report.results import TOLD, cells
-from bciigl.tasks.arrays import Result
+from bciigl.study.arrays import Result
 
 
 class Learner:

@@ -11,10 +11,10 @@ from bciigl.base.seeds import Seed
 from bciigl.learn import make_learner
 from bciigl.loop import simulate
 from bciigl.study import Study
+from bciigl.study.arrays import Recorded, learn_from
 from bciigl.study.cell import run_cell, truth_objective
 from bciigl.study.controls import MEAN_REMOVED, PERMUTED, SILENCED, permute_rewards
-from bciigl.tasks.arrays import Recorded, learn_from
-from bciigl.tasks.sessions import recorded_sessions
+from bciigl.study.sessions import recorded_sessions
 
 MINE = study(
     learners=["ai_igl", "igl_full_ci", "cb", "ceiling"],

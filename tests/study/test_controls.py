@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from studies import study
 
+from bciigl.study.arrays import Recorded
 from bciigl.study.cell import run_cell
 from bciigl.study.controls import (
     CONTROLS,
@@ -16,7 +17,6 @@ from bciigl.study.controls import (
     remove_region_mean,
 )
 from bciigl.study.statistics import accuracy
-from bciigl.tasks.arrays import Recorded
 
 TRIALS, TEST, FEATURES = 90, 20, 5
 
@@ -41,13 +41,13 @@ def recorded(seed: int = 0, **changes) -> Recorded:
     return replace(whole, **changes)
 
 
-GUESS = ("action", "propensity", "baseline", "feedback", "reward")
+GUESS = ("action", "propensity", "catch", "feedback", "reward")
 
 
 @pytest.mark.parametrize("runs", [None, 3, 45], ids=["no runs", "long runs", "runs of 2 trials"])
 def test_guesses_are_dealt_out_anew_within_runs_with_all_that_belongs_to_them(runs):
     run = None if runs is None else np.repeat(np.arange(runs), TRIALS // runs)
-    before = recorded(run=run, baseline=np.arange(TRIALS) % 7 == 0)
+    before = recorded(run=run, catch=np.arange(TRIALS) % 7 == 0)
     after = permute_rewards(before, np.random.default_rng(1))
     moved = after.feedback[:, 1].astype(int)
     assert sorted(moved) == list(range(TRIALS))

@@ -8,10 +8,10 @@ from kills import digests
 from labelled_data import all_made_up, describe, labelled, study
 from studies import store
 
+from bciigl.labelled.cell import run_labelled_cell
 from bciigl.study import StudyError, open_study, run_study
 from bciigl.study.cell import run_cell
 from bciigl.study.kinds import LABELLED, SIMULATED, kind_of, read_document
-from bciigl.study.labelled_cell import run_labelled_cell
 from bciigl.study.results import CellResult, LabelledResult
 from bciigl.study.store import STUDY, prepare_folder
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from labelled_data import all_made_up, known, study
 
-from bciigl.study.labelled_rows import SUBSETS, averages, labelled_rows
-from bciigl.study.learnable import published_table4
+from bciigl.labelled.learnable import published_table4
+from bciigl.labelled.rows import SUBSETS, averages, labelled_rows
 from bciigl.study.published import lines, published, published_labelled
 
 DATA = Path(__file__).parents[2] / "data"

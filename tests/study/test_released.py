@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bciigl.base.errors import BciiglError
+from bciigl.study.arrays import learn_from, load_arrays
 from bciigl.study.controls import MEAN_REMOVED, PERMUTED
 from bciigl.study.published import published
 from bciigl.study.released import released_rows
-from bciigl.tasks.arrays import learn_from, load_arrays
 
 RUNS, EACH, FEATURES = 50, 6, 5
 TRIALS = RUNS * EACH

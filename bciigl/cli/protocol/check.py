@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bciigl.protocol import Protocol, Report
-    from bciigl.protocol.science import Finding
+    from bciigl.protocol.design_checks import Finding
 
 
 @click.command()

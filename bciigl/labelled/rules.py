@@ -1,0 +1,285 @@
+"""Interactions from labelled data: a guess of an example's label, and an answer that hides it.
+
+The context is an example, the action a predicted label, the reward whether that is right. What the
+learner gets in its place is feedback, made of action and reward by a named rule (`RULES`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from bciigl.base.errors import BciiglError, did_you_mean
+from bciigl.base.seeds import Seed
+from bciigl.learn.interactions import InputError, check_matrix
+from bciigl.study.arrays import Recorded
+
+# Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
+# many standard deviations of its noise a reward moves it.
+CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
+# The expected cosine of two actions' reward directions.
+RESEMBLANCE = 0.5
+TEST_SHARE = 0.1
+MOST_FEATURES = 64
+"""Examples and answers with more features than this are reduced to so many components."""
+
+
+class LabelledError(BciiglError):
+    """What is wrong with labelled data, or with what is asked of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Examples with labels.
+
+    Attributes
+    ----------
+    name : str
+    features : array, (examples, features)
+        Finite numbers.
+    label : array of int, (examples,)
+        The class of each, from 0.
+    classes : tuple of str
+        Their names; more than one.
+    openml_id : int or None
+        What OpenML calls the dataset.
+    training : int or None
+        How many of the examples, the first ones, are for training, where the data come with a
+        part to be tested on.
+    notes : tuple of str
+        What was done to the data while they were read.
+    """
+
+    name: str
+    features: np.ndarray
+    label: np.ndarray
+    classes: tuple[str, ...]
+    openml_id: int | None = None
+    training: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def load(self) -> "Labelled":
+        """Return itself: data in memory are where they are read from."""
+        return self
+
+    @property
+    def majority(self) -> float:
+        """The share of the most frequent label: what the best constant guess gets right."""
+        return float(np.bincount(self.label).max() / len(self.label))
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What has happened before feedback is given, one row a trial.
+
+    Attributes
+    ----------
+    action : array of int, (trials,)
+        The label that was predicted.
+    reward : array of int, (trials,)
+        1 where it is right, else 0.
+    row : array of int, (trials,)
+        Which example of `examples` the context is.
+    examples, label : array, (examples, features) and (examples,)
+        All examples for training.
+    n_actions : int
+    """
+
+    action: np.ndarray
+    reward: np.ndarray
+    row: np.ndarray
+    examples: np.ndarray
+    label: np.ndarray
+    n_actions: int
+
+
+Rule = Callable[[Guesses, np.random.Generator], np.ndarray]
+"""From guesses to the feedback of each, (trials, features)."""
+Policy = Callable[[np.ndarray], np.ndarray]
+"""From examples to the probability of each action, (examples, actions)."""
+
+
+def action_reward(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Answer with the action and the reward as two numbers: the paper's OpenML experiment."""
+    return np.column_stack([guesses.action, guesses.reward]).astype(float)
+
+
+def coded(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Answer with a code of the action in noise, moved in a direction of its own by a reward.
+
+    The codes and directions are drawn anew each time. Directions of different actions have a
+    cosine of 1/2 on average, so that no one direction tells the reward of all.
+    """
+    shape = (guesses.n_actions, CODE_FEATURES)
+    code = rng.normal(scale=CODE_SPREAD, size=shape)
+    common, own = _unit(rng.normal(size=CODE_FEATURES)), _unit(rng.normal(size=shape))
+    own = _unit(own - (own @ common)[:, None] * common)
+    direction = np.sqrt(RESEMBLANCE) * common + np.sqrt(1 - RESEMBLANCE) * own
+    moved = CODE_SHIFT * guesses.reward[:, None] * direction[guesses.action]
+    noise = rng.normal(size=(len(guesses.action), CODE_FEATURES))
+    return code[guesses.action] + moved + noise
+
+
+def action_inclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Answer with an image of the digit (a + 6 r - 3) mod 10: the paper's MNIST experiment."""
+    if 6 % guesses.n_actions == 0:
+        raise LabelledError(
+            f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
+            "answered by images of the same class"
+        )
+    shown = (guesses.action + 6 * guesses.reward - 3) % guesses.n_actions
+    return pictures(shown, guesses, rng)
+
+
+def action_exclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Answer with an image of the digit r, whatever the action: feedback that full-CI IGL needs."""
+    return pictures(guesses.reward, guesses, rng)
+
+
+RULES: dict[str, Rule] = {
+    "action_reward": action_reward,
+    "coded": coded,
+    "action_inclusive": action_inclusive,
+    "action_exclusive": action_exclusive,
+}
+"""The rules by name; a rule of one's own is added as ``RULES["mine"] = function``."""
+
+
+def find_rule(name: str) -> Rule:
+    """Return the rule of a name."""
+    if name not in RULES:
+        near = did_you_mean(name, RULES)
+        raise LabelledError(f"unknown feedback rule {name!r}{near}; known are {', '.join(RULES)}")
+    return RULES[name]
+
+
+def pictures(shown: np.ndarray, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Return an example of a class for each trial, never the one that is the trial's context.
+
+    Parameters
+    ----------
+    shown : array of int, (trials,)
+        The class.
+    guesses : Guesses
+    rng : Generator
+    """
+    order = np.argsort(guesses.label, kind="stable")
+    place = np.argsort(order)  # of each example in that order
+    count = np.bincount(guesses.label, minlength=guesses.n_actions)
+    first = np.cumsum(count) - count
+    own = guesses.label[guesses.row] == shown
+    choices = count[shown] - own
+    if choices.min() < 1:
+        lonely = shown[choices.argmin()]
+        raise LabelledError(
+            f"an answer shows another example of a class, and class {lonely} has {count[lonely]}"
+        )
+    drawn = rng.integers(choices)
+    # Where the context is of the class that is shown, count on from it, round to the one before.
+    from_own = (place[guesses.row] - first[shown] + 1 + drawn) % np.maximum(count[shown], 1)
+    chosen = order[first[shown] + np.where(own, from_own, drawn)]
+    return guesses.examples[chosen].astype(float)
+
+
+def interactions(
+    data: Labelled,
+    rule: Rule,
+    seed: Seed,
+    *,
+    samples: int | None = None,
+    policy: Policy | None = None,
+) -> Recorded:
+    """Return guesses about labelled data with their feedback, and examples to be tested on.
+
+    A tenth of the examples is for testing, unless the data come with a part for that. The same seed
+    gives the same split and the same guesses whatever the rule.
+
+    Parameters
+    ----------
+    data : Labelled
+    rule : function
+        One of `RULES`.
+    seed : Seed
+    samples : int, optional
+        How many trials there are, each about an example of its own; by default as many as there
+        are examples for training.
+    policy : function, optional
+        From examples to the probability of each action, (examples, actions), by which actions are
+        drawn; by default all are equally likely.
+    """
+    training, testing = _split(data, seed.rng("split"))
+    examples, label = data.features[training], data.label[training]
+    row = np.arange(len(training))[: samples or None]
+    actions = len(data.classes)
+    action, propensity = _drawn(policy, examples[row], actions, seed.rng("action"))
+    reward = (action == label[row]).astype(int)
+    guesses = Guesses(action, reward, row, examples, label, actions)
+    feedback = _answers(rule, guesses, seed.rng("feedback"))
+    context, test_context = reduced(examples[row], data.features[testing])
+    return Recorded(
+        context,
+        action,
+        reduced(feedback)[0],
+        propensity=propensity,
+        reward=reward.astype(float),
+        label=label[row],
+        test_context=test_context,
+        test_label=data.label[testing],
+        known_actions=actions,
+    )
+
+
+def _answers(rule: Rule, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
+    """Return what a rule answers, if that can be learned from."""
+    try:
+        return check_matrix(rule(guesses, rng), "feedback", len(guesses.action))
+    except InputError as error:
+        raise LabelledError(f"rule {getattr(rule, '__name__', rule)}: {error}") from error
+
+
+def _split(data: Labelled, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return which examples are for training, in random order, and which for testing."""
+    if data.training is not None:
+        return rng.permutation(data.training), np.arange(data.training, len(data.label))
+    order = rng.permutation(len(data.label))
+    testing = max(round(TEST_SHARE * len(order)), 1)
+    return order[testing:], order[:testing]
+
+
+def _drawn(
+    policy: Policy | None, examples: np.ndarray, actions: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the actions that a policy draws, and the probabilities with which it did."""
+    if policy is None:
+        return rng.integers(actions, size=len(examples)), None
+    probability = np.asarray(policy(examples), float)
+    whole = probability.shape == (len(examples), actions) and (probability >= 0).all()
+    if not whole or not np.allclose(probability.sum(axis=1), 1):
+        raise LabelledError(
+            f"a policy should give each of {actions} actions a probability for each example"
+        )
+    level = rng.random((len(examples), 1)) * probability.sum(axis=1, keepdims=True)
+    action = (probability.cumsum(axis=1) <= level).sum(axis=1)
+    # Rounding must not lead to an action that cannot be.
+    last = actions - 1 - (probability[:, ::-1] > 0).argmax(axis=1)
+    action = np.minimum(action, last)
+    return action, np.take_along_axis(probability, action[:, None], axis=1)[:, 0]
+
+
+def reduced(values: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+    """Return arrays by the principal components of the first, if there are too many features.
+
+    Parameters
+    ----------
+    values, *others : array, (rows, features)
+    """
+    arrays = [np.asarray(each, float) for each in (values, *others)]
+    if values.shape[1] <= MOST_FEATURES:
+        return arrays
+    components = PCA(min(MOST_FEATURES, len(values)), svd_solver="covariance_eigh").fit(arrays[0])
+    return [components.transform(each) for each in arrays]
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,0 +1,153 @@
+"""From plain data to a protocol, or to all that is wrong with it in words a user can act on."""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+from pydantic import ValidationError
+
+from bciigl.base.errors import did_you_mean, shortened
+from bciigl.protocol.design_checks import Finding, Path
+from bciigl.protocol.model import Protocol
+from bciigl.protocol.schema import field_notes, field_unit
+from bciigl.protocol.yaml_reader import UNREADABLE
+
+PLAINER = {
+    "bool_type": "should be true or false",
+    "float_type": "should be a number",
+    "int_type": "should be a whole number",
+    "string_type": "should be text",
+    "string_unicode": "should be text without half characters",
+    "model_type": "should hold keys and values",
+    "tuple_type": "should be a list",
+}
+"""Pydantic's error types in words that need no Python."""
+
+PATTERNS = {
+    ("name",): "should be letters, digits, _ and -, and begin with a letter or digit",
+    ("description",): "should hold no control characters",
+}
+"""What the patterns of text fields mean."""
+
+
+def validate(data: Any) -> tuple[Protocol | None, list[Finding]]:
+    """Return the protocol and what is wrong with its fields and as an experiment.
+
+    The experiment can only be judged where the fields are right; so where some are wrong, it is
+    judged with their defaults, and what depends on them is left out. The protocol is then that
+    substitute, or None where not even that is possible.
+    """
+    if data is UNREADABLE:
+        return None, []
+    if not isinstance(data, dict):
+        return None, [Finding((), f"should hold keys and values, got {shortened(data)}")]
+    try:
+        return Protocol.model_validate(data), []
+    except ValidationError as error:
+        found, wrong = list(_findings(error)), [_path(each["loc"]) for each in error.errors()]
+    try:
+        return Protocol.model_validate(_without(wrong, data)), found
+    except ValidationError as error:
+        science = [each for each in _findings(error) if not _depends(each, wrong)]
+        return None, found + science
+
+
+def _depends(finding: Finding, wrong: list[Path]) -> bool:
+    """Tell whether any field the finding is about lies within one of `wrong`, or holds one."""
+    fields = (finding.path, *finding.about)
+    return any(_related(field, path) for field in fields for path in wrong)
+
+
+def _related(one: Path, other: Path) -> bool:
+    """Tell whether one path lies within the other."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+def _without(paths: list[Path], data: dict) -> dict:
+    """Return a copy of `data` without the fields at `paths`, which then take their defaults."""
+    data = deepcopy(data)
+    for path in paths:
+        *sections, field = [key for key in path if isinstance(key, str)]
+        parent: Any = data
+        for section in sections:
+            parent = parent.get(section) if isinstance(parent, dict) else None
+        if isinstance(parent, dict):
+            parent.pop(field, None)
+    data.setdefault("name", "unnamed")
+    data.setdefault("task", {}).setdefault("options", [1, 2, 3])
+    return data
+
+
+def _findings(error: ValidationError) -> Iterator[Finding]:
+    """Yield what pydantic found, in our words."""
+    for each in error.errors(include_url=False):
+        path, value = _path(each["loc"]), each["input"]
+        if each["type"] == "science":
+            yield each["ctx"]["finding"]
+            continue
+        if each["type"] == "region" and isinstance(value, dict):
+            path, value = (*path, "shape"), value["shape"]
+        if value is not UNREADABLE and not _follows(each):
+            yield Finding(path, _message({**each, "input": value}, path))
+
+
+def _path(loc: Path) -> Path:
+    """Return pydantic's location without the tag it adds for the kind of region."""
+    return loc[:2] + loc[3:] if loc[:2] == ("brain", "region") else loc
+
+
+def _follows(error: Any) -> bool:
+    """Tell whether a list is called too short only because its items are wrong."""
+    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
+
+
+def _message(error: Any, path: Path) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "missing":
+        return "is required"
+    if kind == "extra_forbidden":
+        return _unknown_key(path)
+    if kind == "too_short":
+        return f"should have at least {context['min_length']} items, got {len(value)}"
+    if kind == "too_long":
+        return f"should have at most {context['max_length']} items, got {len(value)}"
+    if kind == "region" and path[-1] != "shape":
+        return f"should hold keys and values, such as shape: cube, got {_got(value)}"
+    plainer = PATTERNS.get(path) if kind == "string_pattern_mismatch" else PLAINER.get(kind)
+    message = plainer or re.sub("^(Input|String) ", "", error["msg"])
+    return f"{message}, got {_got(value)}{_hint(error, path)}"
+
+
+def _got(value: Any) -> str:
+    """Return the value as YAML has it."""
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else shortened(value)
+
+
+def _hint(error: Any, path: Path) -> str:
+    """Return what the user probably did, or should do."""
+    kind, value = error["type"], error["input"]
+    if kind == "string_type" and isinstance(value, (int, float)):
+        return "; put it in quotes"
+    if kind in ("float_type", "int_type") and isinstance(value, str):
+        return "; write it without quotes and units" if re.match(r"[-+.]?\d", value) else ""
+    if kind in ("literal_error", "region"):
+        return did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
+    if kind.startswith("less_than"):
+        return f" ({field_unit(tuple(key for key in path if isinstance(key, str)))})"
+    return ""
+
+
+def _unknown_key(path: Path) -> str:
+    """Say that a key is unknown, and which one was probably meant."""
+    *section, key = path
+    known = [field[-1] for field in field_notes() if list(field[:-1]) == section]
+    if key in known:
+        return "does not go with this shape of region"
+    elsewhere = [".".join(field) for field in field_notes() if field[-1] == key]
+    if elsewhere:
+        return f"unknown key; did you mean {elsewhere[0]!r}?"
+    if near := did_you_mean(key, known):
+        return f"unknown key{near}"
+    return f"unknown key; known here: {', '.join(known)}"

@@ -1,1 +1,0 @@
-"""Interactions that come from data, not from a brain."""

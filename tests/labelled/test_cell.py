@@ -1,0 +1,155 @@
+"""The work of a cell of labelled data: the same as by hand, in any process, of the right data."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from labelled_data import echo, labelled, study, written
+
+from bciigl.labelled.cell import data_of, run_labelled_cell
+from bciigl.labelled.rules import RULES, LabelledError, action_inclusive, interactions
+from bciigl.labelled.study import LEARNERS, describe
+from bciigl.study import StudyError
+from bciigl.study.arrays import learn_from
+from bciigl.study.store import checked
+
+DATA = labelled(120, 4, 5)
+MINE = study(
+    describe(DATA), feedback=("action_inclusive", "coded"), learners=LEARNERS, repeats=1, samples=90
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict:
+    """Return what the first cell comes to."""
+    return run_labelled_cell(MINE.cells[0])
+
+
+def test_results_are_what_each_learner_makes_of_the_guesses_by_hand(found):
+    cell = MINE.cells[0]
+    recorded = interactions(DATA, action_inclusive, cell.random, samples=90)
+    assert len(recorded.action) == 90
+    seed = int(cell.random.rng("learner").integers(2**32))
+    assert [each["learner"] for each in found["results"]] == list(LEARNERS)
+    for result in found["results"]:
+        name = result["learner"]
+        parameters = {"estimator": "one_right"} if name == "cb" else None
+        expected = learn_from(recorded, name, seed=seed, parameters=parameters)
+        chosen = expected.learner.predict(recorded.test_context)
+        assert result["right"] == np.sum(chosen == recorded.test_label)
+        assert result["tested"] == 12
+        diagnosis = expected.diagnosis
+        assert result["verdict"] == (diagnosis and diagnosis.verdict)
+        assert result["objective"] == getattr(expected.learner, "objective_", None)
+    bandit, full, ours = found["results"]
+    assert (bandit["verdict"], bandit["objective"], ours["objective"]) == (None, None, None)
+    assert ours["verdict"] is not None and full["objective"] is not None
+
+
+def test_skyline_is_the_same_whatever_the_feedback(found):
+    other = run_labelled_cell(MINE.cells[1])
+    assert other["results"][0] == found["results"][0]
+    assert other["results"][1:] != found["results"][1:]
+
+
+def test_learners_do_not_disturb_each_other(found):
+    alone = replace(MINE.cells[0], entries=("ai_igl",))
+    assert run_labelled_cell(alone)["results"] == [found["results"][2]]
+
+
+def test_result_is_plain_data_of_its_cell(found):
+    through = json.loads(json.dumps(found, allow_nan=False))
+    assert through == found
+    result = checked(MINE.cells[0], through)
+    assert result.versions["numpy"] == np.__version__
+    with pytest.raises(StudyError, match="is of another cell: feedback differs"):
+        checked(MINE.cells[1], through)
+
+
+def test_rule_of_the_cell_is_used_and_a_known_name_will_do(found, monkeypatch):
+    assert run_labelled_cell(replace(MINE.cells[0], rule=None)) == found
+    monkeypatch.setitem(RULES, "mine", echo)
+    cell = study(MINE.datasets[0], feedback=("mine",), learners=LEARNERS).cells[0]
+    monkeypatch.undo()
+    assert run_labelled_cell(cell)["feedback"] == "mine"
+    with pytest.raises(LabelledError, match="unknown feedback rule 'mine'"):
+        run_labelled_cell(replace(cell, rule=None))
+
+
+@pytest.mark.parametrize(("samples", "trials"), [(10, 10), (None, 108), (500, 108)])
+def test_learners_are_given_as_many_trials_as_are_asked_for(samples, trials):
+    seen = []
+
+    def count(guesses, rng):
+        seen.append(len(guesses.action))
+        return echo(guesses, rng)
+
+    run_labelled_cell(replace(study(describe(DATA), samples=samples).cells[0], rule=count))
+    assert seen == [trials]
+
+
+def test_data_that_have_changed_are_refused_until_they_are_put_back(tmp_path):
+    source = written(tmp_path / "mine.npz", DATA)
+    cell = study(describe(source)).cells[0]
+    written(tmp_path / "mine.npz", labelled(120, 4, 5, seed=1))
+    for _ in range(2):
+        with pytest.raises(StudyError, match="mine: the data have changed since the study began"):
+            run_labelled_cell(cell)
+    written(tmp_path / "mine.npz", DATA)
+    assert run_labelled_cell(cell)["dataset"] == describe(DATA).digest
+
+
+def test_data_that_are_described_again_are_another_dataset(tmp_path):
+    path, other = tmp_path / "mine.npz", labelled(120, 4, 5, seed=1)
+    source = written(path, DATA)
+    cell = study(describe(source)).cells[0]
+    expected = run_labelled_cell(cell)
+    written(path, other)
+    again = study(describe(source)).cells[0]
+    assert (data_of(again).features == other.features).all()
+    written(path, DATA)
+    assert run_labelled_cell(cell) == expected
+
+
+def test_cell_of_a_study_that_was_opened_to_be_read_has_no_data():
+    cell = study(replace(describe(DATA), source=None)).cells[0]
+    with pytest.raises(StudyError, match="made with 0: where the data are is not known"):
+        run_labelled_cell(cell)
+
+
+SMALL = {
+    "32 examples": (labelled(32, 4), LEARNERS, tuple(RULES)),
+    "27 examples": (
+        labelled(27, 3),
+        LEARNERS,
+        ("action_reward", "coded", "action_exclusive"),
+    ),
+    "27 wide examples": (labelled(27, 4, 100), LEARNERS, tuple(RULES)),
+    "features that do not vary": (
+        replace(labelled(40, 4), features=np.ones((40, 3))),
+        LEARNERS,
+        ("action_reward", "coded"),
+    ),
+    "100 classes of 16": (labelled(1600, 100), ("cb",), tuple(RULES)),
+}
+
+
+@pytest.mark.parametrize(("data", "learners", "rules"), SMALL.values(), ids=SMALL)
+def test_small_data_are_learned_from_without_a_warning(data, learners, rules):
+    mine = study(describe(data), feedback=rules, learners=learners, repeats=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for cell in mine.cells:
+            for each in checked(cell, run_labelled_cell(cell)).results:
+                assert 0 <= each.right <= each.tested == round(len(data.label) / 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+def test_hundred_classes_are_learned_from_by_all_without_a_warning(rule):
+    mine = study(describe(labelled(1600, 100)), feedback=(rule,), learners=LEARNERS, repeats=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        checked(mine.cells[0], run_labelled_cell(mine.cells[0]))
