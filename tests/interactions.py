@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Prepared
 
 
 class Session(NamedTuple):
-    """Interactions and the truth about them.
+    """Prepared and the truth about them.
 
     Attributes
     ----------
@@ -127,9 +127,7 @@ def session(
     )
 
 
-def interactions(
-    trials: int = 60, n_actions: int = 3, seed: int = 0, **arrays: Any
-) -> Interactions:
+def interactions(trials: int = 60, n_actions: int = 3, seed: int = 0, **arrays: Any) -> Prepared:
     """Return pure noise as checked interactions, but for the arrays that are given."""
     rng = np.random.default_rng(seed)
     noise = {
@@ -143,7 +141,7 @@ def interactions(
         "catch": np.zeros(trials, bool),
         "n_actions": n_actions,
     }
-    return Interactions(**{**noise, **arrays})
+    return Prepared(**{**noise, **arrays})
 
 
 def example_3(trials: int, seed: int = 0) -> Session:

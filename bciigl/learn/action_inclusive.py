@@ -1,5 +1,6 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean, shortened
+from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
@@ -14,14 +16,14 @@ from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     InputError,
-    Interactions,
+    Prepared,
     Scaling,
     Scalings,
     check_actions,
-    check_interactions,
     check_whole,
     generator,
     of_action,
+    prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.refit import refitted
@@ -117,7 +119,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         if self.method not in METHODS:
             near = did_you_mean(self.method, METHODS)
             raise InputError(f"method must be robust or paper, got {self.method!r}{near}")
-        data = check_interactions(
+        data = prepare(
             context,
             action,
             feedback,
@@ -156,7 +158,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
         return expit(of_action(odds, action))
 
-    def _expectation(self, data: Interactions) -> Expectation:
+    def _expectation(self, data: Prepared) -> Expectation:
         """Return the match rate expected of each trial."""
         rate = np.full(data.n_actions, 1 / data.n_actions)
         if self.match_rate is None:
@@ -176,6 +178,25 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         return expectation(data, rate if data.catch.any() else known, known)
 
 
+AI_IGL = Specification(
+    "ai_igl",
+    ActionInclusiveIGL,
+    "AI-IGL, no labels",
+    "by interaction-grounded learning with action-inclusive feedback (AI-IGL; Xie et al., 2022), "
+    "in bciigl's own procedure",
+    published_as="ai_igl",
+    style={"color": "#d55e00", "marker": "o", "linestyle": "-"},
+)
+AI_IGL_PAPER = Specification(
+    "ai_igl_paper",
+    partial(ActionInclusiveIGL, method="paper"),
+    "AI-IGL as in the paper, no labels",
+    "by the plain procedure of the paper on AI-IGL (Xie et al., 2022)",
+    published_as="ai_igl",
+    style={"color": "#cc79a7", "marker": "v", "linestyle": "-."},
+)
+
+
 class _Fitted(NamedTuple):
     """What the learner keeps."""
 
@@ -186,7 +207,7 @@ class _Fitted(NamedTuple):
     diagnosis: Verdict
 
 
-def _fitted_robustly(data: Interactions, expected: Expectation, one_right: bool) -> _Fitted:
+def _fitted_robustly(data: Prepared, expected: Expectation, one_right: bool) -> _Fitted:
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
     task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))
@@ -233,7 +254,7 @@ def _recentred(task: Task) -> Task:
     return task._replace(data=data._replace(feedback=feedback - feedback.mean(axis=0)))
 
 
-def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
+def _fitted_plainly(data: Prepared, seed: int) -> _Fitted:
     pairs, reward = paper_procedure.train(data, generator(seed))
     return _Fitted(
         _unscaled(data),
@@ -248,7 +269,7 @@ def _fitted_plainly(data: Interactions, seed: int) -> _Fitted:
     )
 
 
-def _fitted_to_nothing(data: Interactions) -> _Fitted:
+def _fitted_to_nothing(data: Prepared) -> _Fitted:
     """Return a policy that knows nothing, for want of trials."""
     actions = data.n_actions
     return _Fitted(
@@ -260,7 +281,7 @@ def _fitted_to_nothing(data: Interactions) -> _Fitted:
     )
 
 
-def _unscaled(data: Interactions) -> Scalings:
+def _unscaled(data: Prepared) -> Scalings:
     return Scalings(
         *(
             Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
@@ -269,6 +290,6 @@ def _unscaled(data: Interactions) -> Scalings:
     )
 
 
-def _means(values: np.ndarray, data: Interactions) -> np.ndarray:
+def _means(values: np.ndarray, data: Prepared) -> np.ndarray:
     """Return the mean over the trials of each action, (actions,)."""
     return np.bincount(data.action, values, data.n_actions) / np.maximum(data.taken, 1)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import Interactions, of_action
+from bciigl.learn.interactions import Prepared, of_action
 from bciigl.learn.mixture import softmax
 from bciigl.learn.one_right import SURE
 
@@ -38,19 +38,19 @@ class Linear(NamedTuple):
     policy: np.ndarray
     decoder: np.ndarray
 
-    def evidence(self, data: Interactions) -> Evidence:
+    def evidence(self, data: Prepared) -> Evidence:
         """Return what it says about trials."""
         odds = data.feedback @ self.decoder[:-1] + self.decoder[-1]
         scores = data.context @ self.policy[:-1] + self.policy[-1]
         return Evidence(softmax(scores), of_action(odds, data.action))
 
 
-def fit_agreement(data: Interactions, start: Linear, *, ridge: float = 1.0) -> Linear:
+def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linear:
     """Return the policy and the decoder that L-BFGS reaches from a start.
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
         Centred and scaled.
     start : Linear
     ridge : float

@@ -4,12 +4,13 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.base.errors import did_you_mean
+from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.interactions import (
     InputError,
     Scaling,
-    check_interactions,
     check_vector,
+    prepare,
 )
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
@@ -147,7 +148,7 @@ class ContextualBandit(LinearPolicy):
         if not isinstance(self.ridge, (int, float)) or not 0 < self.ridge < np.inf:
             raise InputError(f"ridge must be a number above 0, got {self.ridge!r}")
         reward = check_vector(reward, "reward")
-        data = check_interactions(
+        data = prepare(
             context,
             action,
             reward[:, None],
@@ -171,3 +172,14 @@ class ContextualBandit(LinearPolicy):
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
+
+
+BANDIT = Specification(
+    "cb",
+    ContextualBandit,
+    "contextual bandit, told the rewards",
+    "a contextual bandit that was told the rewards",
+    told="reward",
+    published_as="cb",
+    style={"color": "#0072b2", "marker": "s", "linestyle": "--"},
+)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.learn.interactions import Interactions, less_means
+from bciigl.learn.interactions import Prepared, less_means
 
 
 class Directions(NamedTuple):
@@ -60,13 +60,13 @@ class CrossCovariance:
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
         Centred and scaled, trials of a run in their order.
     one_right : bool
         Whether exactly one option is right.
     """
 
-    def __init__(self, data: Interactions, one_right: bool) -> None:
+    def __init__(self, data: Prepared, one_right: bool) -> None:
         feedback = within_actions(data.feedback, data)
         self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
         x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
@@ -106,7 +106,7 @@ class CrossCovariance:
         )
 
 
-def within_actions(values: np.ndarray, data: Interactions) -> np.ndarray:
+def within_actions(values: np.ndarray, data: Prepared) -> np.ndarray:
     """Return values less the mean of their action."""
     return less_means(values, data.action)
 

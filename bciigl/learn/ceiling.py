@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.interactions import InputError, Scaling, folds, run_codes
 
@@ -62,6 +63,16 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
         context = validate_data(self, context, dtype=float, reset=False)
         runs = None if run is None else run_codes(run, len(context))
         return self.classes_[self.classifier_.predict(self.context_scaling_.apply(context, runs))]
+
+
+CEILING = Specification(
+    "ceiling",
+    SupervisedCeiling,
+    "supervised, told the labels",
+    "a supervised classifier that was told the options meant",
+    told="label",
+    style={"color": "black", "marker": "^", "linestyle": ":"},
+)
 
 
 def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEstimator:

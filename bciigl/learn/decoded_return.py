@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from bciigl.learn.canonical import Axes
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Prepared
 from bciigl.learn.mixture import softmax
 
 # Chosen on action-exclusive feedback: a stronger ridge underfits, a weaker one lets policies that
@@ -96,13 +96,13 @@ def objective_terms(
     return (n_actions * taken - 1) * weight * decoded
 
 
-def sharp_terms(solution: Solution, data: Interactions) -> np.ndarray:
+def sharp_terms(solution: Solution, data: Prepared) -> np.ndarray:
     """Return each trial's term of a solution's objective, (trials,)."""
     taken = solution.choose(data.context) == data.action
     return objective_terms(taken, solution.decode(data.feedback), data.weight, data.n_actions)
 
 
-def maximise(data: Interactions, rng: np.random.Generator) -> Search:
+def maximise(data: Prepared, rng: np.random.Generator) -> Search:
     """Return the policy and the decoder of the best of many restarts.
 
     The objective on the same trials is a bad judge: where trials are few, a policy that avoids the
@@ -111,7 +111,7 @@ def maximise(data: Interactions, rng: np.random.Generator) -> Search:
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
         Centred and scaled.
     rng : Generator
         Splits the trials into halves and draws the random starts.
@@ -128,13 +128,13 @@ def maximise(data: Interactions, rng: np.random.Generator) -> Search:
     return Search(best, float(sharp_terms(best, data).mean()), held_out, constant)
 
 
-def most_chosen(solution: Solution, data: Interactions) -> float:
+def most_chosen(solution: Solution, data: Prepared) -> float:
     """Return how often a policy chooses the action that it chooses most, 0 to 1."""
     return float(np.bincount(solution.choose(data.context)).max() / data.trials)
 
 
 def judge(
-    data: Interactions, groups: list[list[Solution]], halves: tuple[np.ndarray, np.ndarray]
+    data: Prepared, groups: list[list[Solution]], halves: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """Return what each restart reaches on unseen trials, (restarts,).
 
@@ -149,7 +149,7 @@ def judge(
     return np.concatenate([unseen[0] + unseen[1][like[0]], unseen[1] + unseen[0][like[1]]]) / 2
 
 
-def climb(data: Interactions, start: Solution) -> Solution:
+def climb(data: Prepared, start: Solution) -> Solution:
     """Return where L-BFGS gets on the smooth objective."""
     found = minimize(
         smooth_loss,
@@ -162,7 +162,7 @@ def climb(data: Interactions, start: Solution) -> Solution:
     return _unpacked(found.x, data)
 
 
-def smooth_loss(parameters: np.ndarray, data: Interactions) -> tuple[float, np.ndarray]:
+def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarray]:
     """Return minus the smooth objective, with a ridge, and its gradient.
 
     Biases are not penalised: constant policies must cost nothing.
@@ -189,7 +189,7 @@ def smooth_loss(parameters: np.ndarray, data: Interactions) -> tuple[float, np.n
     return -value, -_packed(slope)
 
 
-def sharpen(data: Interactions, solution: Solution) -> Solution:
+def sharpen(data: Prepared, solution: Solution) -> Solution:
     """Return the decoder that is best for the policy's first choices, its threshold exactly placed.
 
     With the policy fixed, the objective is a weighted 0/1 loss of the decoder alone.
@@ -226,7 +226,7 @@ def best_threshold(scores: np.ndarray, gain: np.ndarray) -> float:
     return float((ordered[last] + following) / 2)
 
 
-def starts(data: Interactions, rng: np.random.Generator) -> list[Solution]:
+def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
     """Return at least 10 starts: canonical pairs, constant policies and random ones."""
     features, actions = data.context.shape[1], data.n_actions
     # Of many actions, those taken most often stand for all.
@@ -239,7 +239,7 @@ def starts(data: Interactions, rng: np.random.Generator) -> list[Solution]:
     return [_scaled(data, each) for each in _canonical_starts(data) + _fitted(data, policies)]
 
 
-def _fitted(data: Interactions, policies: list[tuple[np.ndarray, np.ndarray]]) -> list[Solution]:
+def _fitted(data: Prepared, policies: list[tuple[np.ndarray, np.ndarray]]) -> list[Solution]:
     """Return each policy with the least-squares decoder of its gain over the bad policy."""
     whitening = _whitening(data.feedback)
     rows = np.arange(data.trials)
@@ -252,7 +252,7 @@ def _fitted(data: Interactions, policies: list[tuple[np.ndarray, np.ndarray]]) -
     return found
 
 
-def _canonical_starts(data: Interactions) -> list[Solution]:
+def _canonical_starts(data: Prepared) -> list[Solution]:
     """Return the first canonical pairs of context with action and feedback, with either sign."""
     extended = np.column_stack([data.context, np.ones(data.trials)])
     of_context, of_feedback = _whitening(extended), _whitening(data.feedback)
@@ -276,7 +276,7 @@ def _whitening(features: np.ndarray) -> np.ndarray:
     return axes.vectors * axes.scale(WHITENING_RIDGE)
 
 
-def _scaled(data: Interactions, start: Solution) -> Solution:
+def _scaled(data: Prepared, start: Solution) -> Solution:
     """Return a start with scores of a useful spread."""
     scores = data.context @ start.policy_weights + start.policy_bias
     of_policy = np.std(scores - scores.mean(axis=1, keepdims=True))
@@ -294,7 +294,7 @@ def _packed(solution: Solution) -> np.ndarray:
     return np.concatenate([np.ravel(part) for part in solution])
 
 
-def _unpacked(parameters: np.ndarray, data: Interactions) -> Solution:
+def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
     of_policy = data.context.shape[1] * data.n_actions
     weights, bias, decoder = np.split(parameters, [of_policy, of_policy + data.n_actions])
     return Solution(weights.reshape(-1, data.n_actions), bias, decoder[:-1], decoder[-1])

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions, less_means
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Prepared, less_means
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
@@ -131,7 +131,7 @@ class Diagnosis(Verdict):
     actions: tuple[ActionDiagnosis, ...]
 
 
-def too_few_trials(data: Interactions) -> Verdict:
+def too_few_trials(data: Prepared) -> Verdict:
     """Return the verdict about a learner that had next to nothing to learn from."""
     return Verdict(
         DO_NOT_USE,

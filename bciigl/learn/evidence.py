@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from bciigl.learn.interactions import Interactions, of_action
+from bciigl.learn.interactions import Prepared, of_action
 
 # Beyond this, a view that was wrong would be fined more than being right all day can earn.
 _SUREST = 1e-3
@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
         return expit(logit(right) + self.feedback)
 
 
-def information(evidence: Evidence, data: Interactions) -> np.ndarray:
+def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     """Return what each trial's context tells of its feedback, in nats, (trials,).
 
     The log-likelihood of the feedback given the context's prediction of the reward, less that given
@@ -51,7 +51,7 @@ def information(evidence: Evidence, data: Interactions) -> np.ndarray:
     return _gain(evidence.context, evidence.feedback, data)
 
 
-def placebo(evidence: Evidence, data: Interactions) -> np.ndarray:
+def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
     """Return what the next trial's context tells of each trial's feedback, in nats.
 
     What is imagined next has nothing to do with this trial's reward; noise that lasts has. Shape
@@ -70,13 +70,13 @@ def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
     return _log_likelihood(rate, evidence.feedback) - _log_likelihood(1 - rate, evidence.feedback)
 
 
-def net_information(evidence: Evidence, data: Interactions) -> float:
+def net_information(evidence: Evidence, data: Prepared) -> float:
     """Return the mean information beyond what the placebo has too, in nats per trial."""
     lasting = placebo(evidence, data).sum() / data.trials
     return float(information(evidence, data).mean() - max(lasting, 0.0))
 
 
-def _gain(right: np.ndarray, ratio: np.ndarray, data: Interactions) -> np.ndarray:
+def _gain(right: np.ndarray, ratio: np.ndarray, data: Prepared) -> np.ndarray:
     """Return the gain in log-likelihood by predictions, each taken as seriously as is best."""
     if not len(ratio):
         return np.zeros(0)

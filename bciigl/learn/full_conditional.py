@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.decoded_return import Search, Solution, maximise
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
-    Interactions,
+    Prepared,
     Scalings,
-    check_interactions,
     generator,
+    prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
 
@@ -97,7 +98,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         catch : array of bool, (trials,), optional
             Ignored: the method's bad policy is the uniform one.
         """
-        data = check_interactions(
+        data = prepare(
             context,
             action,
             feedback,
@@ -133,7 +134,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
         return (scaled @ self.decoder_[:-1] + self.decoder_[-1] > 0).astype(float)
 
-    def _search(self, data: Interactions) -> Search:
+    def _search(self, data: Prepared) -> Search:
         if data.trials >= FEWEST_TRIALS:
             return maximise(data, generator(self.random_state))
         features, actions = data.context.shape[1], data.n_actions
@@ -143,7 +144,17 @@ class FullConditionalIGL(DiagnosedPolicy):
         return Search(nothing, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
-def _diagnosed(found: Search, data: Interactions) -> FullConditionalDiagnosis:
+FULL_CI = Specification(
+    "igl_full_ci",
+    FullConditionalIGL,
+    "IGL under full independence, no labels",
+    "by interaction-grounded learning under full conditional independence (Xie et al., 2021)",
+    published_as="igl_full_ci",
+    style={"color": "#009e73", "marker": "D", "linestyle": (0, (1, 1))},
+)
+
+
+def _diagnosed(found: Search, data: Prepared) -> FullConditionalDiagnosis:
     best = float(found.held_out.max())
     # Three standard errors of the objective that a policy by chance would have.
     chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)

@@ -1,6 +1,7 @@
 """What a learner is given: recorded interactions, checked and made comparable between runs."""
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,57 @@ class InputError(BciiglError, ValueError):
     """Arrays that cannot be learned from: wrong shapes, missing or infinite values."""
 
 
-class Interactions(NamedTuple):
-    """Checked arrays, one row a trial.
+@dataclass(frozen=True)
+class Interactions:
+    """What happened, one row a trial: all that a learner without labels may see.
+
+    Attributes
+    ----------
+    context : array, (trials, features)
+        What the agent saw before it acted.
+    action : array of int, (trials,)
+        What it did, from 0.
+    feedback : array, (trials, features)
+        What the brain answered.
+    propensity : array, (trials,), optional
+        The probability with which each action was taken; uniform by default.
+    run : array, (trials,), optional
+        The run of each trial, by its own number.
+    catch : array of bool, (trials,), optional
+        Catch trials, whose match rate is known.
+    match_rate : float or array, (actions,), optional
+        That match rate.
+    n_actions : int, optional
+        How many actions there are; by default one more than the largest.
+    """
+
+    context: np.ndarray
+    action: np.ndarray
+    feedback: np.ndarray
+    propensity: np.ndarray | None = None
+    run: np.ndarray | None = None
+    catch: np.ndarray | None = None
+    match_rate: Any = None
+    n_actions: int | None = None
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are."""
+        return len(self.action)
+
+    def rows(self, index: np.ndarray) -> "Interactions":
+        """Return some of the trials."""
+        arrays = {name: getattr(self, name) for name in _BY_TRIAL}
+        return replace(
+            self, **{name: each[index] for name, each in arrays.items() if each is not None}
+        )
+
+
+_BY_TRIAL = ("context", "action", "feedback", "propensity", "run", "catch")
+
+
+class Prepared(NamedTuple):
+    """Interactions as learners compute with them, one row a trial.
 
     Attributes
     ----------
@@ -71,12 +121,12 @@ class Interactions(NamedTuple):
         """How often each action was taken, (n_actions,)."""
         return np.bincount(self.action, minlength=self.n_actions)
 
-    def rows(self, index: np.ndarray) -> "Interactions":
+    def rows(self, index: np.ndarray) -> "Prepared":
         """Return some of the trials."""
-        return Interactions(*(each[index] for each in self[:-1]), self.n_actions)
+        return Prepared(*(each[index] for each in self[:-1]), self.n_actions)
 
 
-def check_interactions(
+def prepare(
     context: np.ndarray,
     action: np.ndarray,
     feedback: np.ndarray,
@@ -85,8 +135,8 @@ def check_interactions(
     run: np.ndarray | None = None,
     catch: np.ndarray | None = None,
     n_actions: int | None = None,
-) -> Interactions:
-    """Return the arrays as `Interactions`, or raise `InputError` that says what is wrong."""
+) -> Prepared:
+    """Return arrays as learners compute with them, or raise `InputError` that says what is wrong."""
     context = check_matrix(context, "context")
     trials = len(context)
     action = check_whole(action, "action", trials)
@@ -96,7 +146,7 @@ def check_interactions(
     if not np.isin(catch, (0, 1)).all():
         raise InputError("catch must be a mask: true or false for each trial")
     propensity = check_propensity(propensity, trials, n_actions)
-    return Interactions(
+    return Prepared(
         context,
         action,
         feedback,
@@ -248,11 +298,11 @@ class Scalings(NamedTuple):
     feedback: Scaling
 
     @classmethod
-    def of(cls, data: Interactions) -> "Scalings":
+    def of(cls, data: Prepared) -> "Scalings":
         """Return the scaling that recorded interactions ask for."""
         return cls(Scaling.of(data.context, data.run), Scaling.of(data.feedback, data.run))
 
-    def apply(self, data: Interactions) -> Interactions:
+    def apply(self, data: Prepared) -> Prepared:
         """Return interactions centred by their own runs' means, and scaled."""
         return data._replace(
             context=self.context.apply(data.context, data.run),

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions, of_action
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Prepared, of_action
 
 TOLERANCE = 1e-3
 TINY = 1e-9
@@ -98,7 +98,7 @@ class TwoViews:
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
         Centred and scaled, in the order of `fold`.
     fold : array of int, (trials,)
         Ascending. Trials of the same fold never judge each other.
@@ -109,7 +109,7 @@ class TwoViews:
     """
 
     def __init__(
-        self, data: Interactions, fold: np.ndarray, known_rate: np.ndarray, one_right: bool
+        self, data: Prepared, fold: np.ndarray, known_rate: np.ndarray, one_right: bool
     ) -> None:
         self.data = data
         self.one_right = one_right

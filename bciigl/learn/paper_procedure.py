@@ -3,18 +3,18 @@
 import numpy as np
 
 from bciigl.learn.contrastive import Pair, gradient, predicted
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Prepared
 
 # Adam with its usual constants: the paper gives none for its linear model.
 RATE, DECAY, SQUARE_DECAY, STEPS = 0.01, 0.9, 0.999, 1000
 
 
-def train(data: Interactions, rng: np.random.Generator) -> tuple[list[Pair], np.ndarray]:
+def train(data: Prepared, rng: np.random.Generator) -> tuple[list[Pair], np.ndarray]:
     """Return a predictor and decoder for each action, and the decoded rewards.
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
         As recorded: neither centred nor scaled.
     rng : Generator
         Of the random starts.

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from bciigl.learn.agreement import Linear, fit_agreement
 from bciigl.learn.decoded_return import objective_terms
 from bciigl.learn.evidence import Evidence, information
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Prepared
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.search import Fold, Found, Task
@@ -29,7 +29,7 @@ LOST = 0.5
 MOST_COMPARED = 10_000
 
 
-def refitted(task: Task, found: Found, data: Interactions | None = None) -> Linear | None:
+def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear | None:
     """Return what is fitted anew to all data, or None if the model itself is not clearly worse.
 
     Where the model does not know that one action is right, it is always fitted anew.
@@ -40,7 +40,7 @@ def refitted(task: Task, found: Found, data: Interactions | None = None) -> Line
         Exactly one action is right for each context.
     found : Found
         What was discovered in it.
-    data : Interactions, optional
+    data : Prepared, optional
         All trials, where the task has a part of them only.
     """
     data = task.data if data is None else data
@@ -79,7 +79,7 @@ def _returns(evidence: Evidence, task: Task) -> np.ndarray:
     return objective_terms(favoured, decoded, data.weight, data.n_actions)
 
 
-def _drifted(data: Interactions, found: Found) -> bool:
+def _drifted(data: Prepared, found: Found) -> bool:
     """Tell whether the last steps led the model away from what held on unseen trials."""
     scores = found.model.context_scores(data.context)
     last = Evidence(found.model.probable(scores), found.odds)
@@ -105,13 +105,13 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
     return alone, both
 
 
-def _policy_alone(data: Interactions, start: Fold) -> Linear:
+def _policy_alone(data: Prepared, start: Fold) -> Linear:
     """Return a policy fitted to what the model's decoder tells, with that decoder."""
     policy = fit_one_right(data.context, data.action, start.odds, data.n_actions)
     return Linear(policy, np.vstack([start.model.feedback_weights, start.model.feedback_bias]))
 
 
-def _both(data: Interactions, start: Linear) -> Linear:
+def _both(data: Prepared, start: Linear) -> Linear:
     """Return a policy and a decoder fitted together, lost actions being taught by the others."""
     found = fit_agreement(data, start)
     told = information(found.evidence(data), data)
@@ -124,7 +124,7 @@ def _both(data: Interactions, start: Linear) -> Linear:
     return taught if better else found
 
 
-def _taught(data: Interactions, found: Linear, lost: np.ndarray) -> Linear:
+def _taught(data: Prepared, found: Linear, lost: np.ndarray) -> Linear:
     """Return a policy that has learned from other actions only, and what that teaches the lost."""
     odds = np.where(lost[data.action], 0.0, found.evidence(data).feedback)
     policy = fit_one_right(data.context, data.action, odds, data.n_actions)

@@ -8,7 +8,7 @@ import numpy as np
 from bciigl.learn import canonical, contrastive
 from bciigl.learn.canonical import CrossCovariance
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Interactions, folds, of_action
+from bciigl.learn.interactions import Prepared, folds, of_action
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
@@ -74,7 +74,7 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    data : Interactions
+    data : Prepared
         Centred and scaled, folds in ascending order, trials of a run in theirs; see `in_folds`.
     fold : array of int, (trials,)
     rate : array, (trials,)
@@ -87,7 +87,7 @@ class Task(NamedTuple):
         Whether exactly one option is right.
     """
 
-    data: Interactions
+    data: Prepared
     fold: np.ndarray
     rate: np.ndarray
     weight: np.ndarray

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Interactions
+from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Prepared
 
 _STEPS = 20
 # Where the rewarded and the other cluster are looked for first, in SDs of the score.
@@ -48,7 +48,7 @@ class Expectation(NamedTuple):
     weight: np.ndarray
 
 
-def expectation(data: Interactions, uniform: np.ndarray, catch: np.ndarray) -> Expectation:
+def expectation(data: Prepared, uniform: np.ndarray, catch: np.ndarray) -> Expectation:
     """Return what is known of the match rate of each trial.
 
     It is known of catch trials and of uniform guesses. What a better policy guessed matches more
@@ -58,7 +58,7 @@ def expectation(data: Interactions, uniform: np.ndarray, catch: np.ndarray) -> E
 
     Parameters
     ----------
-    data : Interactions
+    data : Prepared
     uniform, catch : array, (actions,)
         Match rate of each action under uniform guesses, and in catch trials.
     """

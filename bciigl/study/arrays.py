@@ -17,10 +17,10 @@ from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import (
     MOST_ACTIONS,
     InputError,
-    check_interactions,
     check_matrix,
     check_vector,
     check_whole,
+    prepare,
 )
 
 
@@ -160,7 +160,7 @@ def check_recorded(arrays: dict[str, np.ndarray], n_actions: int | None = None) 
         If an array is of the wrong shape, or has missing or infinite values.
     """
     given = arrays.get
-    data = check_interactions(
+    data = prepare(
         arrays["context"],
         arrays["action"],
         arrays["feedback"],

@@ -11,8 +11,7 @@ from labelled_files import write_csv, write_npz
 from tables import text_tables
 
 from bciigl.cli.main import cli
-from bciigl.labelled import learnable
-from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled import labelled_rows, learnable
 from bciigl.labelled.features import read_features
 from bciigl.labelled.meta_features import NAMES
 from bciigl.study import open_study

@@ -17,7 +17,7 @@ from labelled_files import write_csv, write_images, write_npz
 from tables import by_detail, text_tables
 
 from bciigl.cli.main import cli
-from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled import labelled_rows
 from bciigl.study import open_study
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]

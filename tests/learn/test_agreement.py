@@ -10,14 +10,14 @@ from sklearn.metrics import log_loss
 
 from bciigl.learn import agreement
 from bciigl.learn.agreement import Linear, fit_agreement
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Prepared
 from bciigl.learn.one_right import SURE
 
 # The decoder that generated the feedback of `agreeing`: log-odds of bits in each feature.
 SHIFT = 1.5 * np.random.default_rng(8).standard_normal((6, 3))
 
 
-def agreeing(seed: int = 0, trials: int = 600) -> tuple[Interactions, np.ndarray]:
+def agreeing(seed: int = 0, trials: int = 600) -> tuple[Prepared, np.ndarray]:
     """Return trials of bits, in which the reward moves the feedback, and the rewards."""
     rng = np.random.default_rng([seed, 9])
     context = 1.0 * (rng.random((trials, 6)) < 0.5) - 0.5
@@ -38,7 +38,7 @@ def rough(seed: int = 3) -> Linear:
     return Linear(np.vstack([policy, np.zeros(3)]), np.vstack([decoder, np.zeros(3)]))
 
 
-def bound(linear: Linear, data: Interactions) -> float:
+def bound(linear: Linear, data: Prepared) -> float:
     """Return J by loops over trials."""
     right, ratio = [], []
     for x, action, y in zip(data.context, data.action, data.feedback, strict=True):
@@ -50,7 +50,7 @@ def bound(linear: Linear, data: Interactions) -> float:
     return float(np.mean(np.log((right * ratio + 1 - right) / (mean * ratio + 1 - mean))))
 
 
-def penalised(linear: Linear, data: Interactions, ridge: float = 1.0) -> float:
+def penalised(linear: Linear, data: Prepared, ridge: float = 1.0) -> float:
     """Return J less the ridge."""
     squares = np.sum(linear.policy[:-1] ** 2) + np.sum(linear.decoder[:-1] ** 2)
     return bound(linear, data) - 0.5 * ridge * squares / data.trials

@@ -21,7 +21,7 @@ from bciigl.learn.decoded_return import (
     smooth_loss,
     starts,
 )
-from bciigl.learn.interactions import Scalings, check_interactions, importance
+from bciigl.learn.interactions import Scalings, importance, prepare
 
 
 def scaled(data):
@@ -212,7 +212,7 @@ def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():
         for choice in itertools.product(range(2), repeat=3)
         for psi in itertools.product((0.0, 1.0), repeat=4)
     )
-    data = scaled(check_interactions(np.eye(3)[context], action, np.eye(4)[feedback]))
+    data = scaled(prepare(np.eye(3)[context], action, np.eye(4)[feedback]))
     found = maximise(data, np.random.default_rng(0))
     assert found.objective == pytest.approx(best, abs=1e-9)
     assert found.objective == pytest.approx(sharp_terms(found.solution, data).mean())
@@ -220,7 +220,7 @@ def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():
 
 def test_example_3_has_a_high_objective_at_the_wrong_policy():
     told = example_3(3000)
-    data = scaled(check_interactions(*told.seen))
+    data = scaled(prepare(*told.seen))
     found = maximise(data, np.random.default_rng(0))
     # that of the truth is 0
     assert found.objective > 0.75

@@ -11,10 +11,10 @@ from bciigl.learn.interactions import (
     MOST_ACTIONS,
     InputError,
     Scaling,
-    check_interactions,
     check_propensity,
     folds,
     importance,
+    prepare,
     run_codes,
     run_means,
 )
@@ -25,12 +25,12 @@ CONTEXT, ACTION, FEEDBACK = np.ones((4, 2)), np.array([0, 1, 2, 1]), np.ones((4,
 def refusal(**changed):
     arrays = {"context": CONTEXT, "action": ACTION, "feedback": FEEDBACK, **changed}
     with pytest.raises(InputError) as error:
-        check_interactions(**arrays)
+        prepare(**arrays)
     return str(error.value)
 
 
 def test_defaults_are_uniform_guesses_in_one_run_without_baseline():
-    data = check_interactions(CONTEXT.tolist(), ACTION.tolist(), FEEDBACK.tolist())
+    data = prepare(CONTEXT.tolist(), ACTION.tolist(), FEEDBACK.tolist())
     assert (data.trials, data.n_actions) == (4, 3)
     assert data.taken.tolist() == [1, 2, 1]
     assert data.weight.tolist() == [1, 1, 1, 1]
@@ -39,8 +39,8 @@ def test_defaults_are_uniform_guesses_in_one_run_without_baseline():
 
 
 def test_two_actions_are_the_fewest():
-    assert check_interactions(CONTEXT, [0, 0, 0, 0], FEEDBACK).n_actions == 2
-    assert check_interactions(CONTEXT, ACTION, FEEDBACK, n_actions=5).taken.tolist() == [
+    assert prepare(CONTEXT, [0, 0, 0, 0], FEEDBACK).n_actions == 2
+    assert prepare(CONTEXT, ACTION, FEEDBACK, n_actions=5).taken.tolist() == [
         1,
         2,
         1,
@@ -50,7 +50,7 @@ def test_two_actions_are_the_fewest():
 
 
 def test_rows_takes_the_same_trials_of_all_arrays():
-    data = check_interactions(
+    data = prepare(
         np.arange(8).reshape(4, 2), ACTION, FEEDBACK, run=[1, 1, 2, 2], catch=[0, 1, 0, 1]
     ).rows(np.array([3, 0]))
     assert data.context.tolist() == [[6, 7], [0, 1]]
@@ -134,9 +134,9 @@ def test_one_trials_importance_is_limited():
 
 def test_the_largest_numbers_of_actions_and_values_will_do():
     largest = 0.99 * LARGEST_VALUE
-    data = check_interactions(largest * CONTEXT, [0, 1, 2, MOST_ACTIONS - 1], FEEDBACK)
+    data = prepare(largest * CONTEXT, [0, 1, 2, MOST_ACTIONS - 1], FEEDBACK)
     assert data.n_actions == MOST_ACTIONS
-    assert check_interactions(CONTEXT, ACTION, FEEDBACK, n_actions=np.int64(4)).n_actions == 4
+    assert prepare(CONTEXT, ACTION, FEEDBACK, n_actions=np.int64(4)).n_actions == 4
 
 
 def test_runs_become_numbers_from_0_in_ascending_order():

@@ -6,7 +6,7 @@ from interactions import interactions, session
 
 from bciigl.learn import paper_procedure
 from bciigl.learn.contrastive import Pair, gradient, objective, predicted
-from bciigl.learn.interactions import check_interactions
+from bciigl.learn.interactions import prepare
 
 
 def test_the_first_step_of_adam_goes_by_the_rate_in_each_direction(monkeypatch):
@@ -41,7 +41,7 @@ def test_two_steps_of_adam_by_hand(monkeypatch):
 
 def test_training_climbs_and_decodes_fewer_than_half_as_rewards():
     told = session(distance=6, strength=6)
-    data = check_interactions(*told.seen)
+    data = prepare(*told.seen)
     pairs, reward = paper_procedure.train(data, np.random.default_rng(0))
     for action, pair in enumerate(pairs):
         mine = data.action == action

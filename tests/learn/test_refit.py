@@ -17,7 +17,7 @@ from bciigl.learn import (
 )
 from bciigl.learn.agreement import Linear, fit_agreement
 from bciigl.learn.evidence import Evidence, information
-from bciigl.learn.interactions import Interactions, Scalings, check_interactions
+from bciigl.learn.interactions import Prepared, Scalings, prepare
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.refit import _better, _both, _clear, _drifted, _taught, _unseen, refitted
@@ -72,7 +72,7 @@ def chosen(seed: int = 0, law: str = "bits", *, trials: int = 1500, bits: bool =
 
 def task_of(told: Session) -> Task:
     """Return the search of a session of uniform guesses."""
-    data = check_interactions(*told.seen, run=told.run)
+    data = prepare(*told.seen, run=told.run)
     data = Scalings.of(data).apply(data)
     rate = np.full(data.trials, 1 / data.n_actions)
     fold = np.zeros(data.trials, int)
@@ -340,7 +340,7 @@ def test_more_gaussian_trials_than_are_searched_are_borne(returned, monkeypatch)
     assert session(1).accuracy(learner) > 0.95
 
 
-def of_bits() -> tuple[Interactions, np.ndarray, Linear]:
+def of_bits() -> tuple[Prepared, np.ndarray, Linear]:
     """Return trials, rewards, and a policy with a decoder that were told the rewards."""
     told = chosen(0, "even", trials=2000, bits=True)
     data = task_of(told).data  # ten runs in five folds: not in the order of time
@@ -357,7 +357,7 @@ def of_bits() -> tuple[Interactions, np.ndarray, Linear]:
     return data, reward, Linear(policy, decoder)
 
 
-def decoded(linear: Linear, data: Interactions, reward: np.ndarray) -> list[float]:
+def decoded(linear: Linear, data: Prepared, reward: np.ndarray) -> list[float]:
     """Return the correlation of each action's decoding with its rewards."""
     odds = linear.evidence(data).feedback
     groups = (data.action == each for each in range(4))

@@ -8,7 +8,7 @@ from bciigl.learn import search
 from bciigl.learn.canonical import CrossCovariance, within_actions
 from bciigl.learn.contrastive import Pair, refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Scalings, check_interactions, folds
+from bciigl.learn.interactions import Scalings, folds, prepare
 from bciigl.learn.search import (
     FEW_STEPS,
     FINAL_STEPS,
@@ -27,7 +27,7 @@ from bciigl.learn.symmetry import break_symmetry
 
 
 def task_of(told, one_right=True):
-    data = check_interactions(*told.seen, run=told.run)
+    data = prepare(*told.seen, run=told.run)
     data = Scalings.of(data).apply(data)
     # folds of whole runs, and runs in their order, are ascending if there are as many
     fold = folds(data.run)

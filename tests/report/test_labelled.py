@@ -11,8 +11,7 @@ import pytest
 from labelled_files import all_made_up, dataset, digits, several, write_images, write_npz
 from tables import html_tables
 
-from bciigl.labelled import LabelledStudy
-from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled import LabelledStudy, labelled_rows
 from bciigl.labelled.features import TABLE4
 from bciigl.labelled.learnable import published_forests
 from bciigl.labelled.meta_features import NAMES

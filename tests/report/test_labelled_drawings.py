@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from labelled_files import all_made_up, digits, several
 
-from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled import labelled_rows
 from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing, row_columns
 from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
 

@@ -4,7 +4,7 @@ import pytest
 from labelled_files import all_made_up, dataset, digits, made_up, several
 from tables import by_detail, cells, html_tables
 
-from bciigl.labelled import rows as labelled_rows
+from bciigl.labelled import labelled_rows
 from bciigl.labelled.rows import averages
 from bciigl.labelled.table1 import openml_ids, table1
 from bciigl.report.labelled_tables import (

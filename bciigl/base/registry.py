@@ -1,0 +1,118 @@
+"""Learners, agents and sources by name: one specification each, others' packages included.
+
+A package adds its own by an entry point, as bciigl does in its setup.cfg::
+
+    [options.entry_points]
+    bciigl.learners =
+        my_learner = my_package:MY_LEARNER
+
+where ``MY_LEARNER`` is a `Specification` whose id is the entry point's name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from bciigl.base.errors import BciiglError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Specification:
+    """All that bciigl knows about a learner, an agent or a source besides its class.
+
+    Attributes
+    ----------
+    id : str
+        What protocols, commands and tables call it.
+    make : function or class
+        Makes one, from keyword arguments.
+    name : str
+        Plain name, such as "AI-IGL, no labels".
+    sentence : str
+        What reports say about it in their methods.
+    told : str
+        Of a learner: what it is told besides contexts, actions and feedback, ``"reward"`` or
+        ``"label"``; empty if nothing.
+    published_as : str
+        The learner of the paper whose figures are shown beside it; empty if there is none.
+    style : dict
+        Color, marker and line style in figures.
+    """
+
+    id: str
+    make: Callable[..., Any]
+    name: str
+    sentence: str = ""
+    told: str = ""
+    published_as: str = ""
+    style: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Registry:
+    """Specifications by id, found by entry points and loaded when they are needed.
+
+    Parameters
+    ----------
+    kind : str
+        What they are, in messages: ``"learner"``.
+    group : str
+        The group of entry points: ``"bciigl.learners"``.
+    """
+
+    def __init__(self, kind: str, group: str) -> None:
+        self.kind = kind
+        self.group = group
+
+    @cached_property
+    def _found(self) -> dict[str, EntryPoint]:
+        # bciigl's own come first, in the order of setup.cfg, and cannot be replaced by others'.
+        points = sorted(entry_points(group=self.group), key=lambda each: not _is_own(each))
+        found: dict[str, EntryPoint] = {}
+        for point in points:
+            found.setdefault(point.name, point)
+        return found
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all that are installed."""
+        return tuple(self._found)
+
+    @property
+    def own_ids(self) -> tuple[str, ...]:
+        """The ids of those that come with bciigl."""
+        return tuple(name for name, point in self._found.items() if _is_own(point))
+
+    def get(self, name: str) -> Specification:
+        """Return a specification.
+
+        Raises
+        ------
+        BciiglError
+            If there is none of that name, or if its package cannot be loaded.
+        """
+        if name not in self._found:
+            near = did_you_mean(name, self.ids)
+            raise BciiglError(
+                f"{self.kind} must be one of {', '.join(self.ids)}, got {name!r}{near}"
+            )
+        point = self._found[name]
+        try:
+            found = point.load()
+        except Exception as error:  # another package's code may fail in any way
+            raise BciiglError(f"{self.kind} {name!r} cannot be loaded: {error}") from error
+        if not isinstance(found, Specification) or found.id != name:
+            raise BciiglError(
+                f"{self.kind} {name!r}: {point.value} should be a Specification with that id"
+            )
+        return found
+
+
+def _is_own(point: EntryPoint) -> bool:
+    return point.value.startswith("bciigl.")
+
+
+LEARNERS = Registry("learner", "bciigl.learners")
+AGENTS = Registry("agent", "bciigl.agents")
+SOURCES = Registry("source", "bciigl.sources")

@@ -1,0 +1,46 @@
+"""What was true, beside what an agent saw: for scorers, and for learners that are told it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.learn.interactions import Interactions
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of trials.
+
+    Attributes
+    ----------
+    meant : array of int, (trials,)
+        The option that each guess was judged against, by number.
+    match : array of bool, (trials,), or None
+        Whether the guess was that option; a number from 0 to 1 where it is not sure.
+    imagined : array of int, (trials,), or None
+        The option that was imagined; another one in a lapse.
+    judged : array of bool, (trials,), or None
+        Whether the person judged it a match; the other way in a lapse.
+    """
+
+    meant: Sequence[int] | np.ndarray | None
+    match: Sequence[bool] | np.ndarray | None = None
+    imagined: Sequence[int] | np.ndarray | None = None
+    judged: Sequence[bool] | np.ndarray | None = None
+
+
+class Session(NamedTuple):
+    """A session that happened.
+
+    Attributes
+    ----------
+    interactions : Interactions
+        What an agent saw, did and got back.
+    truth : Truth or None
+        The truth about it, where it is known.
+    """
+
+    interactions: Interactions
+    truth: Truth | None = None
