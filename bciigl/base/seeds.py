@@ -50,3 +50,8 @@ def global_numpy_seeded(rng: np.random.Generator) -> Iterator[None]:
         yield
     finally:
         np.random.set_state(state)  # noqa: NPY002
+
+
+def run_seed(seed: int, session: str, run: int) -> Seed:
+    """Return where the random numbers of a session's run, counted from 1, begin."""
+    return Seed(seed).child("session", session, "run", run - 1)

@@ -1,4 +1,4 @@
-"""What happens to the brain, and the truth about it."""
+"""What happens to the brain."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,20 +20,18 @@ class Event(NamedTuple):
     onset : float
         Seconds from the beginning of the run.
     content : int, str or bool
-        The option imagined or perceived; for a judgment, whether it is a match.
+        The option imagined or perceived; for a judgment, whether it is a match. None where only
+        the person knows.
     """
 
     kind: EventKind
     onset: float
-    content: int | str | bool
+    content: int | str | bool | None
 
 
 @dataclass(frozen=True)
-class Truth:
+class Trials:
     """What was imagined and guessed in the trials of a run.
-
-    For the person, who knows it, and for the scorer. A scanner takes events and gives frames; it
-    has no way back to this.
 
     Attributes
     ----------
@@ -45,7 +43,7 @@ class Truth:
     guessed: tuple
 
     @classmethod
-    def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator | int) -> "Truth":
+    def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator | int) -> "Trials":
         """Return trials in which options and guesses are independent and uniform.
 
         `rng` is a generator, or a seed for one.
@@ -89,7 +87,7 @@ def trial_events(
 
 
 def trial_event(
-    protocol: Protocol, trial: int, kind: EventKind, content: int | str | bool
+    protocol: Protocol, trial: int, kind: EventKind, content: int | str | bool | None
 ) -> Event:
     """Return one event of a trial, at its time."""
     return Event(kind, trial_start(protocol, trial) + event_offsets(protocol)[kind], content)

@@ -9,9 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from bciigl.base.errors import BciiglError, did_you_mean
-from bciigl.base.seeds import Seed
+from bciigl.base.seeds import Seed, run_seed
 from bciigl.base.threads import one_thread
-from bciigl.brain import fmrisim_adapter
 from bciigl.brain.check import brain_findings
 from bciigl.brain.events import Event
 from bciigl.brain.noise import ENGINES
@@ -64,9 +63,8 @@ class Brain:
         self.protocol = protocol
         self.subject = load_subject(settings.subject, folder or "")
         self.region = find_region(settings.region, self.subject, folder or "")
-        self._seed = Seed(protocol.seed)
         self.patterns = draw_patterns(
-            protocol.task, settings, self.region, self._seed.rng("patterns")
+            protocol.task, settings, self.region, Seed(protocol.seed).rng("patterns")
         )
         with one_thread():
             engine = ENGINES[settings.engine]
@@ -90,7 +88,7 @@ class Brain:
     def scan(
         self,
         session: str = "train",
-        run: int = 0,
+        run: int = 1,
         *,
         trials: int | None = None,
         whole_brain: bool = False,
@@ -100,65 +98,19 @@ class Brain:
         Parameters
         ----------
         session : str
-            ``"train"`` or ``"test"``; they have the same patterns and noise of their own.
+            ``"train"`` or ``"test"``; they have the same patterns, but different noise.
         run : int
-            Which run of the session, from 0; each has noise of its own.
+            Which run of the session, from 1; each has its own noise.
         trials : int
             How many trials there is time for; by default as many as the protocol plans for that
             run. Where it is given, there can be more runs than planned.
         whole_brain : bool
             Give frames of all voxels, (x, y, z), instead of the region's, (voxels,).
         """
-        if self.protocol.recording == "separate":
-            raise BciiglError(
-                "recording: separate has a recording for each kind of event, all of whose events "
-                "must be known: use Brain.record_separately"
-            )
-        plan = self._plan(self.protocol.task.events, self._trials(session, run, trials))
-        seed = self._seed.child("session", session, "run", run)
+        plan = self.plan(self.protocol.task.events, self.planned_trials(session, run, trials))
+        seed = run_seed(self.protocol.seed, session, run)
         frames = self._volumes(plan, seed) if whole_brain else self._frames(plan, seed)
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
-
-    def record_separately(
-        self,
-        events: Iterable[Event],
-        session: str = "train",
-        run: int = 0,
-        *,
-        trials: int | None = None,
-    ) -> dict[str, np.ndarray]:
-        """Return one recording for each kind of event, as the paper's code simulates them.
-
-        Each has noise of its own, and its signal is scaled after the fact: each voxel by its
-        maximum in the run, and then to `cnr` times the SD of its noise in the run. Where all noise
-        sources are off there is no signal either.
-
-        Parameters
-        ----------
-        events : iterable of Event
-            All events of the run, of one or more kinds.
-        session, run, trials
-            As in `scan`.
-
-        Returns
-        -------
-        recordings : dict
-            Frames (frames, voxels) by kind of event.
-        """
-        if self.protocol.recording != "separate":
-            raise BciiglError("recording: shared has one recording for all events: use Brain.scan")
-        trials = self._trials(session, run, trials)
-        by_kind: dict[str, list[Event]] = {}
-        for event in events:
-            by_kind.setdefault(event.kind, []).append(event)
-        return {
-            kind: self._separate(
-                mine,
-                self._plan((kind,), trials),
-                self._seed.child("session", session, "run", run, "separate", kind),
-            )
-            for kind, mine in by_kind.items()
-        }
 
     def course(self, onset: float) -> tuple[int, np.ndarray]:
         """Return the first frame sampled after an onset, and the course of the response from then.
@@ -172,6 +124,11 @@ class Brain:
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
+        if event.content is None:
+            raise BciiglError(
+                f"a simulated brain must know the content of {event.kind}: it needs a simulated "
+                "person"
+            )
         try:
             return self._peak * self.patterns[event.kind, event.content]
         except (KeyError, TypeError):
@@ -182,27 +139,27 @@ class Brain:
                 f"{event.kind} of {event.content!r} is not in the protocol ({known}){near}"
             ) from None
 
-    def _trials(self, session: str, run: int, trials: int | None) -> int:
+    def planned_trials(self, session: str, run: int, trials: int | None = None) -> int:
         """Return how many trials a run has, if the protocol has that run."""
         sessions = session_trials(self.protocol)
         if session not in sessions:
             near = did_you_mean(session, sessions)
             raise BciiglError(f"session should be train or test, got {session!r}{near}")
         planned = trials_per_run(self.protocol, sessions[session])
-        runs = range(len(planned) if trials is None else 1_000_000)
+        runs = range(1, 1 + (len(planned) if trials is None else 1_000_000))
         if run not in runs:
             raise BciiglError(
-                f"run should be from 0 to {runs[-1]}, got {run!r}: the protocol plans "
+                f"run should be from 1 to {runs[-1]}, got {run!r}: the protocol plans "
                 f"{sessions[session]} trials in session {session}; give trials for a run beyond"
             )
-        trials = planned[run] if trials is None else trials
+        trials = planned[run - 1] if trials is None else trials
         if trials < 1 or frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
             raise BciiglError(
                 f"trials should be 1 or more, and fit into {NIFTI_FRAMES} frames, got {trials}"
             )
         return trials
 
-    def _plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
+    def plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
         """Return in which frames of a run events of these kinds are planned to be on."""
         timing = self.protocol.timing
         frames = frames_per_run(self.protocol, trials)
@@ -216,9 +173,10 @@ class Brain:
     def _frames(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return the region's frames without events, (frames, voxels)."""
         base = self.subject.base[self.region.index]
-        return base + self.protocol.brain.noise * self._full_noise(plan, seed)
+        return base + self.protocol.brain.noise * self.full_noise(plan, seed)
 
-    def _full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+    def full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
+        """Return the region's noise at full strength, motion included, (frames, voxels)."""
         with one_thread():
             return self._noise.run(plan, seed) + self._spikes(plan, seed)[:, None]
 
@@ -232,16 +190,6 @@ class Brain:
         for volume, spike in zip(volumes, self._spikes(plan, seed), strict=True):
             volume[mask] += spike
             yield np.maximum(base + weight * volume, 0.0)  # as magnitude images are, and fmrisim's
-
-    def _separate(self, events: list[Event], plan: RunPlan, seed: Seed) -> np.ndarray:
-        base = self.subject.base[self.region.index]
-        noise = self._full_noise(plan, seed)
-        signal = Scanner(self, np.zeros_like(noise), plan.frames, whole_brain=False).play(events)
-        if signal.any():  # not after an event that begins when the last frame has been sampled
-            peak = signal.max(axis=0)
-            signal /= np.where(peak > 0, peak, 1.0)  # as fmrisim.convolve_hrf does by default
-            signal = fmrisim_adapter.scale_to_noise(signal, noise, self.protocol.brain.cnr)
-        return base + signal + self.protocol.brain.noise * noise
 
 
 # Onsets that recur at the same place between two frames, as most do, share a course.

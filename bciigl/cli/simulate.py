@@ -16,7 +16,6 @@ from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 
 if TYPE_CHECKING:
-    from bciigl.loop import Clock
     from bciigl.recording import Dataset
     from bciigl.study.arrays import Recorded, Result
 
@@ -75,7 +74,6 @@ def simulate(
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
     """
-    from bciigl.loop import Clock
     from bciigl.protocol import parse_change
     from bciigl.recording import open_dataset
 
@@ -88,13 +86,21 @@ def simulate(
     }
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
-    clock = Clock() if real_time else None
+    late: list[float] = []
     policy = agent if _is_folder(agent) else None
-    folder = _recorded(protocol, changes, policy, out, resume, clock)
+    folder = _recorded(protocol, changes, policy, out, resume, real_time, late)
     dataset = open_dataset(folder)
     recorded, results = _learned(dataset)
-    further = {} if clock is None else {"lateness_seconds": clock.report()}
+    further = {"lateness_seconds": _lateness(late)} if real_time else {}
     echo_results(recorded, results, dataset, folder, as_json, **further)
+
+
+def _lateness(late: list[float]) -> dict[str, float]:
+    """Return the median and the largest lateness of guesses, in seconds."""
+    import numpy as np
+
+    values = np.array(late or [0.0])
+    return {"median": float(np.median(values)), "largest": float(values.max())}
 
 
 def _is_folder(agent: str | None) -> bool:
@@ -110,7 +116,8 @@ def _recorded(
     policy: str | None,
     out: str | None,
     resume: str | None,
-    clock: Clock | None,
+    real_time: bool,
+    late: list[float],
 ) -> str:
     """Record a session, or the rest of one, and return the folder it is in."""
     from bciigl import loop
@@ -119,6 +126,7 @@ def _recorded(
     from bciigl.protocol import find
     from bciigl.recording import is_dataset
 
+    pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
     begun = resume is not None and is_dataset(resume)
     if resume is not None and out is not None:
         raise BciiglError("--out is for a new recording, --resume for one that was stopped")
@@ -130,15 +138,15 @@ def _recorded(
     folder = resume or out or _free_folder(wanted.name)
     with _stoppable(folder), bar("recording trials") as progress:
         if begun or wanted is None:
-            loop.resume(folder, expected=wanted, clock=clock, progress=progress)
+            loop.resume(folder, expected=wanted, progress=progress, **pace)
         else:
             loop.record(
                 wanted,
                 folder,
                 folder=find(source or DEFAULT).parent,
                 policy=None if policy is None else load_learner(policy),
-                clock=clock,
                 progress=progress,
+                **pace,
             )
     return folder
 

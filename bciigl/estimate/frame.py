@@ -14,7 +14,8 @@ def estimate(
     Parameters
     ----------
     frames : array, (frames, voxels)
-        From the beginning of the run. A frame that is not there yet is replaced by the last one.
+        From the beginning of the run. A frame that is not there yet is replaced by the last one. A
+        missing frame is not a number in all voxels, and neither is what is estimated from it.
     onsets : array, (events,)
         Of all events, in seconds from the beginning of the run.
     weights : array, (sums, events)
@@ -30,4 +31,8 @@ def estimate(
     # As in the paper's code: the frame that is being recorded then.
     lagged = onsets[wanted] + timing.frame_lag
     index = np.array([frames_complete(each, timing.tr) for each in lagged], int)
-    return weights[:, wanted] @ frames[np.minimum(index, len(frames) - 1)]
+    taken, counted = frames[np.minimum(index, len(frames) - 1)], weights[:, wanted]
+    missing = np.isnan(taken).all(axis=1)
+    found = counted @ np.where(missing[:, None], 0.0, taken)
+    found[(counted[:, missing] != 0).any(axis=1)] = np.nan
+    return found

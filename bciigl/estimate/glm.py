@@ -39,7 +39,7 @@ def estimate(
     Parameters
     ----------
     frames : array, (frames, voxels)
-        From the beginning of the run.
+        From the beginning of the run. A missing frame is not a number in all voxels.
     onsets : array, (events,)
         Of all events, in seconds from the beginning of the run.
     weights : array, (sums, events)
@@ -66,13 +66,34 @@ def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> f
     """
     first = max(len(frames) - round(WINDOW / timing.tr), 0)
     _, times = _events(onsets, first, len(frames), timing)
-    centred = frames[first:] - frames[first:].mean(axis=0)
-    design, system = _least_squares(len(centred), times, timing.tr, timing.event)
+    there, missing = _there(frames[first:])
+    if not len(there):
+        return 0.0
+    centred = there - there.mean(axis=0)
+    length = len(frames) - first
+    design, system = _least_squares(length, times, timing.tr, timing.event, missing)
     left = centred - design @ cho_solve(system, design.T @ centred)
     power = np.vdot(left, left)
     if power <= 1e-9 * np.vdot(centred, centred):  # as many events as frames leave nothing
         return 0.0
+    if missing:
+        whole = np.zeros((length, left.shape[1]))
+        whole[_rows(length, missing)] = left
+        left = whole
     return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9) + 0.0)
+
+
+def _there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return the frames that are there, and the indices of those that are missing."""
+    missing = np.isnan(frames).all(axis=1)
+    if not missing.any():
+        return frames, ()
+    return frames[~missing], tuple(np.flatnonzero(missing).tolist())
+
+
+def _rows(frames: int, missing: tuple[int, ...]) -> np.ndarray:
+    """Return the indices of the frames that are there."""
+    return np.delete(np.arange(frames), missing)
 
 
 def _weighted_sum(
@@ -80,12 +101,12 @@ def _weighted_sum(
 ) -> np.ndarray:
     first, stop = _window(onsets[weights != 0], len(frames), timing)
     inside, times = _events(onsets, first, stop, timing)
-    return (
-        _frame_weights(
-            stop - first, times, tuple(weights[inside]), coefficient, timing.tr, timing.event
-        )
-        @ frames[first:stop]
+    there, missing = _there(frames[first:stop])
+    mixture = tuple(weights[inside])
+    of_frames = _frame_weights(
+        stop - first, times, mixture, coefficient, timing.tr, timing.event, missing
     )
+    return of_frames @ there
 
 
 def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
@@ -110,24 +131,28 @@ def _events(
 
 
 @lru_cache(maxsize=64)
-def _design(frames: int, times: tuple[float, ...], tr: float, duration: float) -> np.ndarray:
-    """Return the regressors of the events, then those of drift, (frames, regressors)."""
+def _design(
+    frames: int, times: tuple[float, ...], tr: float, duration: float, missing: tuple[int, ...]
+) -> np.ndarray:
+    """Return the regressors of the events, then those of drift, (frames there, regressors)."""
     seconds = (np.arange(frames) + 0.5) * tr
     responses = event_response(seconds[:, None] - np.array(times), duration)
     # Cosines grow in number with the time they have to tell drift from events.
     terms = np.arange(1 + int(2 * frames * tr / DRIFT_PERIOD))
     drift = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, terms))
     design = np.concatenate([responses.reshape(frames, len(times)), drift], axis=1)
+    if missing:
+        design = design[_rows(frames, missing)]
     design.flags.writeable = False
     return design
 
 
 @lru_cache(maxsize=64)
 def _least_squares(
-    frames: int, times: tuple[float, ...], tr: float, duration: float
+    frames: int, times: tuple[float, ...], tr: float, duration: float, missing: tuple[int, ...]
 ) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
     """Return the design, and the factors of its normal equations."""
-    design = _design(frames, times, tr, duration)
+    design = _design(frames, times, tr, duration, missing)
     return design, cho_factor(design.T @ design + SOLVABLE * np.eye(design.shape[1]))
 
 
@@ -139,30 +164,53 @@ def _frame_weights(
     coefficient: float,
     tr: float,
     duration: float,
+    missing: tuple[int, ...],
 ) -> np.ndarray:
     """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
-    design = _whitened(_design(frames, times, tr, duration), coefficient)
+    steps = np.diff(_rows(frames, missing))
+    design = _whitened(_design(frames, times, tr, duration, missing), coefficient, steps)
     ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
     ridge[: len(times)] = RIDGE * (design[:, : len(times)] ** 2).sum(axis=0).max(initial=0.0)
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])
     wanted[: len(times)] = mixture
-    weights = _whitened_transposed(design @ cho_solve(system, wanted), coefficient)
+    weights = _whitened_transposed(design @ cho_solve(system, wanted), coefficient, steps)
     weights.flags.writeable = False
     return weights
 
 
-def _whitened(series: np.ndarray, coefficient: float) -> np.ndarray:
-    """Return the innovations of an AR(1) series, along the first axis."""
+def _whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
+    """Return the innovations of an AR(1) series, along the first axis.
+
+    Parameters
+    ----------
+    series : array, (frames, ...)
+    coefficient : float
+        Of the autoregression, from one frame to the next.
+    steps : array of int, (frames - 1,)
+        How many frames after the one before each frame is: more than 1 after missing ones.
+    """
     innovations = series.copy()
-    innovations[0] *= np.sqrt(1 - coefficient**2)
-    innovations[1:] -= coefficient * series[:-1]
+    if len(series):
+        decay, scale = _innovation(coefficient, steps)
+        innovations[0] *= np.sqrt(1 - coefficient**2)
+        innovations[1:] -= (decay * series[:-1].T).T
+        innovations[1:] = (innovations[1:].T * scale).T
     return innovations
 
 
-def _whitened_transposed(weights: np.ndarray, coefficient: float) -> np.ndarray:
+def _whitened_transposed(weights: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
     """Return weights of a series from weights of its innovations."""
     of_series = weights.copy()
-    of_series[0] *= np.sqrt(1 - coefficient**2)
-    of_series[:-1] -= coefficient * weights[1:]
+    if len(weights):
+        decay, scale = _innovation(coefficient, steps)
+        of_series[0] *= np.sqrt(1 - coefficient**2)
+        of_series[1:] *= scale
+        of_series[:-1] -= decay * (scale * weights[1:])
     return of_series
+
+
+def _innovation(coefficient: float, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much of a frame is left after some steps, and what scales the rest to one SD."""
+    decay = coefficient**steps
+    return decay, np.where(steps == 1, 1.0, np.sqrt((1 - coefficient**2) / (1 - decay**2)))

@@ -12,14 +12,17 @@ from bciigl.protocol.schedule import (
     decision_time,
     event_offsets,
     frames_complete,
+    series,
     trial_seconds,
     trial_start,
 )
 
 _ESTIMATES = {"glm": glm.estimate, "frame": frame.estimate}
 _CONTEXT = {"imagination": 1.0}
+# With fewer of the frames that follow an event there is nothing to estimate its response from.
+ENOUGH_FRAMES = 0.5
 Frames = np.ndarray | dict[str, np.ndarray]
-"""Of one recording (frames, voxels), or of one for each kind of event."""
+"""Frames of a run, (frames, voxels); by name where there are several series."""
 Recordings = dict[tuple[str, ...], np.ndarray]
 """Frames by the kinds of event in them."""
 
@@ -33,8 +36,9 @@ def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
     Parameters
     ----------
     frames : array, (frames, voxels), or dict of arrays
-        A whole run, as `Scanner.play` gives it; or one recording for each kind of event, as
-        `Brain.record_separately` gives them, of which that of imagination is enough.
+        A whole run, as `Scanner.play` gives it. A missing frame is not a number in all voxels;
+        estimates do without it. A dict has several series by name, of which that with imagination
+        is enough.
     protocol : Protocol
         When the events were, and how to estimate what they evoked.
     """
@@ -59,7 +63,7 @@ def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
     Parameters
     ----------
     frames, protocol
-        As in `contexts`; of separate recordings, those of perception and judgment are enough.
+        As in `contexts`; of several series, those with perception and judgment are enough.
     """
     weights = _feedback_weights(protocol)
     recordings = _checked(frames, protocol, weights)
@@ -86,15 +90,17 @@ def _feedback_weights(protocol: Protocol) -> dict[str, float]:
 
 def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:
     """Return frames as recordings by the kinds of event in them, if those needed are there."""
-    kinds, separate = protocol.task.events, protocol.recording == "separate"
-    if isinstance(frames, dict) != separate:
-        expected = "a recording for each kind of event" if separate else "one recording"
+    planned = series(protocol)
+    if isinstance(frames, dict) != (len(planned) > 1):
+        expected = "a series for each kind of event" if len(planned) > 1 else "one series"
         raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
-    recordings = {(kind,): each for kind, each in frames.items()} if separate else {kinds: frames}
-    if separate and not set(needed) <= set(frames) <= set(kinds):
+    named = frames if isinstance(frames, dict) else {"": frames}
+    covered = {kind for name in named for kind in planned.get(name, ())}
+    if not set(needed) <= covered or not set(named) <= set(planned):
         raise BciiglError(
-            f"frames should be of {', '.join(kinds)}, got {', '.join(map(str, frames))}"
+            f"frames should be of {', '.join(planned)}, got {', '.join(map(str, named))}"
         )
+    recordings = {planned[name]: each for name, each in named.items()}
     try:
         # In one order in memory, on which the last bits of a matrix product depend.
         recordings = {kinds: np.asarray(each, order="C") for kinds, each in recordings.items()}
@@ -106,8 +112,10 @@ def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Rec
     if len(shapes) > 1 or len(next(iter(shapes))) != 2:
         shown = ", ".join(map(str, sorted(shapes)))
         raise BciiglError(f"frames should be of one shape (frames, voxels), got {shown}")
-    if not all(np.isfinite(each).all() for each in recordings.values()):
-        raise BciiglError("frames should be finite numbers")
+    for each in recordings.values():
+        missing = np.isnan(each).all(axis=1)
+        if not np.isfinite(each).all(where=~missing[:, None]):
+            raise BciiglError("frames should be finite numbers, or missing in all voxels")
     return recordings
 
 
@@ -118,14 +126,14 @@ def _estimates(
     if not len(trials):
         return np.zeros((0, next(iter(recordings.values())).shape[1]))
     return sum(
-        _from_series(series, protocol, kinds, weights, trials)
-        for kinds, series in recordings.items()
+        _from_series(frames, protocol, kinds, weights, trials)
+        for kinds, frames in recordings.items()
         if not set(kinds).isdisjoint(weights)
     )
 
 
 def _from_series(
-    series: np.ndarray,
+    frames: np.ndarray,
     protocol: Protocol,
     kinds: Sequence[str],
     weights: dict[str, float],
@@ -133,7 +141,7 @@ def _from_series(
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
     trials = np.asarray(trials, int)
-    seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
+    seconds = len(frames) * protocol.timing.tr - protocol.timing.burn_in
     begun = max(math.ceil(seconds / trial_seconds(protocol)), trials.max(initial=-1) + 1)
     offsets = event_offsets(protocol)
     onsets = np.add.outer(
@@ -141,15 +149,29 @@ def _from_series(
     )
     wanted = np.zeros((len(trials), begun, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
-    return _ESTIMATES[protocol.estimate](
-        series, onsets.ravel(), wanted.reshape(len(trials), onsets.size), protocol.timing
+    found = _ESTIMATES[protocol.estimate](
+        frames, onsets.ravel(), wanted.reshape(len(trials), onsets.size), protocol.timing
     )
+    missing = np.isnan(frames).all(axis=1)
+    if missing.any():
+        first = onsets[trials][:, [kind in weights for kind in kinds]].min(axis=1)
+        last = np.array([trial_start(protocol, trial + 1) for trial in trials])
+        found[_too_few(missing, first, last, protocol.timing.tr)] = np.nan
+    return found
+
+
+def _too_few(missing: np.ndarray, first: np.ndarray, last: np.ndarray, tr: float) -> np.ndarray:
+    """Tell of which trials too many frames are missing between two times, (trials,)."""
+    sampled = (np.arange(len(missing)) + 0.5) * tr
+    mine = (sampled > first[:, None]) & (sampled < last[:, None])
+    there = (mine & ~missing).sum(axis=1)
+    return there < ENOUGH_FRAMES * np.maximum(mine.sum(axis=1), 1)
 
 
 def _whole_trials(recordings: Recordings, protocol: Protocol) -> int:
     """Return how many trials were recorded to their end."""
-    series = next(iter(recordings.values()))
-    seconds = len(series) * protocol.timing.tr - protocol.timing.burn_in
+    frames = next(iter(recordings.values()))
+    seconds = len(frames) * protocol.timing.tr - protocol.timing.burn_in
     # Rounded first: a run of 46 trials should not come out as a little less.
     return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0)
 
@@ -160,9 +182,9 @@ def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float)
         raise BciiglError(f"trial should be 0 or a larger whole number, got {trial!r}")
     seconds = trial_start(protocol, trial) + since
     complete = frames_complete(seconds, protocol.timing.tr)
-    for series in recordings.values():
-        if len(series) < complete:
+    for frames in recordings.values():
+        if len(frames) < complete:
             raise BciiglError(
-                f"frames should last until {seconds:g} s: {complete} of them, got {len(series)}"
+                f"frames should last until {seconds:g} s: {complete} of them, got {len(frames)}"
             )
-    return {kinds: series[:complete] for kinds, series in recordings.items()}
+    return {kinds: frames[:complete] for kinds, frames in recordings.items()}

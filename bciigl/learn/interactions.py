@@ -136,7 +136,7 @@ def prepare(
     catch: np.ndarray | None = None,
     n_actions: int | None = None,
 ) -> Prepared:
-    """Return arrays as learners compute with them, or raise `InputError` that says what is wrong."""
+    """Return arrays as learners compute with them; `InputError` says what is wrong with them."""
     context = check_matrix(context, "context")
     trials = len(context)
     action = check_whole(action, "action", trials)

@@ -1,18 +1,20 @@
-"""Who talks to the brain, trial by trial? A person, an agent, and the loop between them."""
+"""Who acts, trial by trial? A participant, an agent, and the one session loop between them."""
 
 from bciigl.loop.agent import Agent, Choice, FixedAgent, LearningAgent
-from bciigl.loop.clock import Clock
-from bciigl.loop.in_memory import Session, simulate
-from bciigl.loop.session import record, resume
+from bciigl.loop.participant import Participant, Volunteer
+from bciigl.loop.person import SimulatedPerson
+from bciigl.loop.session import record, resume, run_session, simulate
 
 __all__ = [
     "Agent",
     "Choice",
-    "Clock",
     "FixedAgent",
     "LearningAgent",
-    "Session",
+    "Participant",
+    "SimulatedPerson",
+    "Volunteer",
     "record",
     "resume",
+    "run_session",
     "simulate",
 ]

@@ -16,14 +16,15 @@ import gymnasium
 import numpy as np
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
-from bciigl.loop.live import LiveRun
-from bciigl.loop.person import Human
-from bciigl.loop.runs import human_of
+from bciigl.loop.participant import Participant
+from bciigl.loop.session import participant_of, run_steps
+from bciigl.loop.trials import Decision, Steps
 from bciigl.protocol import find, load
 from bciigl.protocol.load import Changes
-from bciigl.protocol.schedule import trials_per_run
+from bciigl.protocol.schedule import series, trials_per_run
+from bciigl.recording.trial import RunId, Shown
+from bciigl.source import Source, make_source
 
 ENVIRONMENT = "bciigl/ClosedLoop-v0"
 LARGEST = 1e6
@@ -39,8 +40,8 @@ class ClosedLoopEnv(gymnasium.Env):
     observation has the `context` of the decision to be made, and of the trial before it the
     `feedback`, the `guess` that was shown, and whether it was a `catch` trial, in which the
     experimenter's guess took the place of the action. What is not there, because no trial is before
-    or, in the end, no decision to come, is 0. `info` says of which `run` and `trial`, from 0, the
-    context is.
+    or, in the end, no decision to come, is 0. `info` says of which `run`, from 1, and of which
+    `trial`, from 0, the context is.
 
     Parameters
     ----------
@@ -54,10 +55,10 @@ class ClosedLoopEnv(gymnasium.Env):
 
     def __init__(self, protocol: str = "number_guessing", changes: Changes | None = None) -> None:
         self._protocol = load(protocol, brain_findings, changes)
-        if self._protocol.recording == "separate":
-            raise BciiglError("the environment has one recording: use recording: shared")
+        if len(series(self._protocol)) > 1:
+            raise BciiglError("the environment has one series of frames: use recording: shared")
         self._folder = find(protocol).parent
-        options, voxels = len(self._protocol.task.options), len(self._brain(0).region)
+        options, voxels = len(self._protocol.task.options), self._source(0).n_voxels
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
         self.action_space = gymnasium.spaces.Discrete(options)
         self.observation_space = gymnasium.spaces.Dict(
@@ -69,7 +70,7 @@ class ClosedLoopEnv(gymnasium.Env):
             }
         )
         self._nothing = np.zeros(voxels)
-        self._live: LiveRun | None = None
+        self._decision: Decision | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -77,46 +78,53 @@ class ClosedLoopEnv(gymnasium.Env):
         """Begin a session: that of the seed, or another one."""
         super().reset(seed=seed)
         chosen = self.np_random.integers(2**32) if seed is None else seed
-        self._runs = self._session(self._brain(int(chosen) % 2**32))
-        self._human, self._live, self._run = next(self._runs)
-        return self._observed(self._live.imagine(), self._nothing, 0)
+        self._runs = self._session(int(chosen) % 2**32)
+        self._participant, self._steps, self._run = next(self._runs)
+        self._decision = next(self._steps)
+        return self._observed(self._nothing, 0)
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Show a guess, or the experimenter's on a catch trial, and go on to the next decision."""
-        if self._live is None:
+        """Show a guess, or the experimenter's on a catch trial, and go to the next decision."""
+        if self._decision is None:
             raise gymnasium.error.ResetNeeded("the session is over, or not begun: call reset")
         if not self.action_space.contains(action):
             raise gymnasium.error.InvalidAction(f"should be in {self.action_space}, got {action!r}")
-        on_cue = self._human.guess_on_cue(self._live.trial)
-        guess = int(action) if on_cue is None else on_cue
-        feedback = self._live.answer(guess)
-        if self._live.trial == len(self._human.meant):
-            self._human, self._live, self._run = next(self._runs, (None, None, self._run))
-        context = self._nothing if self._live is None else self._live.imagine()
-        observation, info = self._observed(context, feedback, guess, on_cue is not None)
-        return observation, 0.0, self._live is None, False, info
+        guess = Shown(int(action), 1.0, explored=False)
+        shown = self._participant.shown(self._decision.trial) or guess
+        trial = self._steps.send(shown)
+        self._decision = next(self._steps, None)
+        if self._decision is None:
+            self._participant, self._steps, self._run = next(self._runs, (None, None, self._run))
+            self._decision = None if self._steps is None else next(self._steps)
+        observation, info = self._observed(trial.feedback, shown.action, shown.catch)
+        return observation, 0.0, self._decision is None, False, info
 
-    def _brain(self, seed: int) -> Brain:
-        return Brain(self._protocol.model_copy(update={"seed": seed}), self._folder)
+    def _source(self, seed: int) -> Source:
+        return make_source(self._protocol.model_copy(update={"seed": seed}), self._folder)
 
-    def _session(self, brain: Brain) -> Iterator[tuple[Human, LiveRun, int]]:
-        for run, trials in enumerate(trials_per_run(self._protocol, self._protocol.task.trials)):
-            human = human_of(brain.protocol, ("train", run), trials)
-            yield human, LiveRun(brain, human, "train", run), run
+    def _session(self, seed: int) -> Iterator[tuple[Participant, Steps, int]]:
+        protocol, source = self._protocol.model_copy(update={"seed": seed}), self._source(seed)
+        for run, trials in enumerate(trials_per_run(protocol, protocol.task.trials), start=1):
+            place = RunId("train", run)
+            participant = participant_of(protocol, source, place, trials)
+            yield participant, run_steps(protocol, source, participant, place), run
 
     def _observed(
-        self, context: np.ndarray, feedback: np.ndarray, guess: int, catch: bool = False
+        self, feedback: np.ndarray, guess: int, catch: bool = False
     ) -> tuple[Observation, dict[str, Any]]:
+        trial, context = self._decision or (0, self._nothing)
         observation = {
-            "context": np.clip(context, -LARGEST, LARGEST),
-            "feedback": np.clip(feedback, -LARGEST, LARGEST),
+            "context": _bounded(context),
+            "feedback": _bounded(feedback),
             "guess": guess,
             "catch": int(catch),
         }
-        return observation, {
-            "run": self._run,
-            "trial": 0 if self._live is None else self._live.trial,
-        }
+        return observation, {"run": self._run, "trial": trial}
+
+
+def _bounded(values: np.ndarray) -> np.ndarray:
+    """Return an estimate within its bounds; 0 where too many frames are missing."""
+    return np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
 
 
 gymnasium.register(ENVIRONMENT, entry_point="bciigl.loop.gym:ClosedLoopEnv")

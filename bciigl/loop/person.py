@@ -1,30 +1,17 @@
-"""The person in the scanner: imagines an option, sees the agent's guess, judges it."""
+"""The simulated person: imagines an option, sees the agent's guess, judges it."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from bciigl.brain.events import Event, trial_event
 from bciigl.protocol import Protocol
+from bciigl.recording.trial import Shown
+from bciigl.recording.truth import Truth
 
 
-class Judgment(NamedTuple):
-    """The truth about a guess.
-
-    Attributes
-    ----------
-    match : bool
-        Whether the guess is the option meant.
-    judged : bool
-        What the person takes it for; the other one where judgment lapses.
-    """
-
-    match: bool
-    judged: bool
-
-
-class Human:
-    """A person during one run, and the experimenter who cues the catch trials.
+class SimulatedPerson:
+    """A simulated participant during one run, and the experimenter who cues the catch trials.
 
     What the person will mean is drawn when the run begins, so that it does not depend on the
     guesses. It is part of the truth, which no agent gets: an agent is given arrays, never a person.
@@ -36,7 +23,7 @@ class Human:
     trials : int
         How many trials the run has.
     rng : numpy.random.Generator
-        Of this run's person.
+        Random numbers of this run's person.
     catch : bool
         Whether there are catch trials, as the protocol plans them.
 
@@ -55,6 +42,7 @@ class Human:
     ) -> None:
         options, plan = len(protocol.task.options), protocol.task.catch
         self._protocol = protocol
+        self.trials = trials
         self.meant = rng.integers(options, size=trials)
         others = (self.meant + rng.integers(1, options, size=(2, trials))) % options
         chance = rng.random((4, trials))
@@ -67,28 +55,29 @@ class Human:
 
     def imagine(self, trial: int) -> Event:
         """Return how a trial begins."""
-        option = self._option(self.imagined[trial])
+        option = self._protocol.task.options[self.imagined[trial]]
         return trial_event(self._protocol, trial, "imagination", option)
 
-    def guess_on_cue(self, trial: int) -> int | None:
-        """Return what the experimenter shows in place of a guess; None if it is no catch trial."""
-        return int(self._shown_on_cue[trial]) if self.catch[trial] else None
+    def shown(self, trial: int) -> Shown | None:
+        """Return what the experimenter shows on a catch trial; None on all others."""
+        if not self.catch[trial]:
+            return None
+        chance = 1 / len(self._protocol.task.options)
+        return Shown(int(self._shown_on_cue[trial]), chance, explored=False, catch=True)
 
     def answer(self, trial: int, guess: int) -> list[Event]:
         """Return what a guess evokes: the person sees it, then judges it."""
+        match = bool(self.meant[trial] == guess)
         contents = {
-            "perception": self._option(guess),
-            "judgment": self.judge(trial, guess).judged,
+            "perception": self._protocol.task.options[guess],
+            "judgment": match != bool(self._lapses[trial]),
         }
         return [
             trial_event(self._protocol, trial, kind, contents[kind])
             for kind in self._protocol.task.events[1:]
         ]
 
-    def judge(self, trial: int, guess: int) -> Judgment:
-        """Return whether a guess matches, and whether the person thinks so."""
-        match = bool(self.meant[trial] == guess)
-        return Judgment(match, match != bool(self._lapses[trial]))
-
-    def _option(self, index: int) -> int | str:
-        return self._protocol.task.options[index]
+    def truth(self, actions: Sequence[int]) -> Truth:
+        """Return what was meant and judged, given the guesses shown."""
+        match = self.meant == np.asarray(actions)
+        return Truth(self.meant, match, self.imagined, match != self._lapses)

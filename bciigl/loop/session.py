@@ -1,32 +1,208 @@
-"""The whole experiment: both sessions, run by run, recorded as they go."""
+"""The whole experiment: both sessions, run by run, whatever the source and the sink."""
 
-import hashlib
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from bciigl.base.errors import BciiglError
-from bciigl.base.files import make_folder, remove_unfinished
 from bciigl.base.progress import Progress, silent
-from bciigl.brain import Brain
+from bciigl.base.seeds import run_seed
 from bciigl.estimate import feedback
 from bciigl.learn import load_learner, save_learner
-from bciigl.loop.agent import Agent
-from bciigl.loop.clock import Clock
-from bciigl.loop.runs import agent_of, hold, show
+from bciigl.loop.agent import Agent, make_agent
+from bciigl.loop.participant import Participant
+from bciigl.loop.person import SimulatedPerson
+from bciigl.loop.separate import separate_steps
+from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
-from bciigl.protocol.schedule import session_trials, trials_per_run
+from bciigl.protocol.design_checks import known_match_rate
+from bciigl.protocol.schedule import (
+    decision_seconds,
+    series,
+    session_trials,
+    trial_start,
+    trials_per_run,
+)
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
-from bciigl.recording.bids import write_description, write_run, write_truth
 from bciigl.recording.journal import Journal, JournalError
-from bciigl.recording.layout import JOURNAL, POLICY, is_finished
-from bciigl.recording.trial import Trial
+from bciigl.recording.layout import POLICY, is_finished
+from bciigl.recording.sink import DatasetSink, MemorySink
+from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.truth import Session
+from bciigl.source import PacedSource, Source, make_source
+
+Lateness = Callable[[float], None]
+"""Called with the seconds by which each guess was late."""
+
+
+def run_session(
+    protocol: Protocol,
+    source: Source,
+    agent: Agent,
+    sink: MemorySink | DatasetSink,
+    *,
+    progress: Progress = silent,
+    lateness: Lateness = silent,
+) -> None:
+    """Let an agent and a person go through an experiment: the one loop of all sessions.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    source : Source
+        Where the frames come from.
+    agent : Agent
+        Who guesses in the training session. In the test session guesses are uniform, which favours
+        no learner.
+    sink : MemorySink or DatasetSink
+        Where it goes.
+    progress : function, optional
+        Called after each trial with the number of trials done, and of all.
+    lateness : function, optional
+        Called with the seconds by which each guess was late.
+    """
+    agents = {"train": agent, "test": Agent(agent.n_actions)}
+    done, total = 0, sum(session_trials(protocol).values())
+
+    for session, trials in session_trials(protocol).items():
+        for run, count in enumerate(trials_per_run(protocol, trials), start=1):
+            place = RunId(session, run)
+            past = sink.past(place, count)
+            if past.finished:
+                for trial in past.trials:
+                    notify_agent(agents[session], trial)
+            else:
+
+                def keep(number: int, trial: Trial, place: RunId = place, done: int = done) -> None:
+                    sink.keep(place, number, trial)
+                    progress(done + number + 1, total)
+
+                run_ = simulate_run(
+                    protocol, source, agents[session], place, count,
+                    past=past.trials, keep=keep, lateness=lateness,
+                )  # fmt: skip
+                sink.write(place, run_)
+            agents[session].end_run()
+            done += count
+            progress(done, total)
+    sink.finish()
+
+
+def simulate_run(
+    protocol: Protocol,
+    source: Source,
+    agent: Agent,
+    place: RunId,
+    trials: int,
+    *,
+    past: list[Trial] | tuple = (),
+    keep: Keep = silent,
+    lateness: Lateness = silent,
+) -> RecordedRun:
+    """Let an agent and a person go through one run; parameters as in `run_session`.
+
+    Parameters
+    ----------
+    place : RunId
+        Which run it is.
+    trials : int
+        How many trials it has.
+    past : list of Trial
+        Its first trials, where they were recorded before.
+    keep : function
+        Called with each further trial before the next begins.
+    """
+    participant = participant_of(protocol, source, place, trials)
+    # Not the stream itself: it would lead to the seed, and that to the person's stream.
+    drawn = run_seed(protocol.seed, *place).rng("agent").integers(2**63)
+    agent.begin_run(np.random.default_rng(int(drawn)))
+    steps = run_steps(protocol, source, participant, place, len(past))
+    (frames, status), done = run_trials(
+        steps,
+        agent,
+        participant,
+        past=past,
+        keep=keep,
+        on_guess=lambda trial: lateness(
+            max(source.elapsed() - decision_seconds(protocol, trial), 0.0)
+        ),
+    )
+    truth = participant.truth([each.action for each in done])
+    return RecordedRun(frames, done, feedback(frames, protocol), truth, status)
+
+
+def run_steps(
+    protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
+) -> Steps:
+    """Return the steps of a run, of which some trials may be past."""
+    steps = separate_steps if len(series(protocol)) > 1 else trial_steps
+    elapsed = trial_start(protocol, past) if past else 0.0
+    return steps(protocol, source, participant, place, elapsed=elapsed)
+
+
+def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int) -> Participant:
+    """Return the person of a run: the source's own, or a simulated one.
+
+    The test session is for scoring: it has no catch trials.
+    """
+    own = source.participant(*place, trials)
+    if own is not None:
+        return own
+    rng = run_seed(protocol.seed, *place).rng("human")
+    return SimulatedPerson(protocol, trials, rng, catch=place.session == "train")
+
+
+def agent_of(protocol: Protocol, voxels: int, policy: BaseEstimator | None = None) -> Agent:
+    """Return the agent that a protocol asks for, with a fitted learner if its policy is fixed."""
+    return make_agent(
+        protocol.agent,
+        len(protocol.task.options),
+        voxels,
+        catch_match_rate=known_match_rate(protocol),
+        policy=policy,
+    )
+
+
+def simulate(
+    protocol: Protocol,
+    *,
+    folder: str | os.PathLike | None = None,
+    agent: Agent | None = None,
+    source: Source | None = None,
+    progress: Progress = silent,
+) -> dict[str, Session]:
+    """Simulate an experiment in a closed loop, and keep it in memory.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment; its seed fixes every bit.
+    folder : path-like, optional
+        What paths in the protocol are relative to.
+    agent : Agent, optional
+        A custom agent, in place of the protocol's, which cannot be a fixed one here.
+    source : Source, optional
+        A custom source, in place of the protocol's.
+    progress : function, optional
+        Called with the number of trials done, and of all.
+
+    Returns
+    -------
+    dict
+        The sessions ``"train"`` and ``"test"``.
+    """
+    source = source or make_source(protocol, folder)
+    sink = MemorySink()
+    agent = agent or agent_of(protocol, source.n_voxels)
+    run_session(protocol, source, agent, sink, progress=progress)
+    return sink.sessions(protocol)
 
 
 def record(
@@ -36,47 +212,50 @@ def record(
     folder: str | os.PathLike | None = None,
     policy: BaseEstimator | None = None,
     agent: Agent | None = None,
-    clock: Clock | None = None,
+    speed: float | None = None,
     progress: Progress = silent,
+    lateness: Lateness = silent,
 ) -> None:
-    """Simulate an experiment in a closed loop, and record it as a BIDS dataset.
+    """Run an experiment in a closed loop, and record it as a BIDS dataset.
 
-    If it is stopped, `resume` goes on with it.
+    If it is stopped, `resume` continues it.
 
     Parameters
     ----------
     protocol : Protocol
         The experiment; its seed fixes every bit of the dataset.
     out : path-like
-        A folder that is absent or empty.
+        A folder that is absent or empty, or in which recording was killed before it began.
     folder : path-like, optional
         What paths in the protocol are relative to.
     policy : estimator, optional
         A fitted learner, for the agent that keeps to it (``agent.policy: fixed``).
     agent : Agent, optional
-        One of your own, in place of the protocol's.
-    clock : Clock, optional
-        Paces frames in real time. Without it all is as fast as possible; the dataset is the same.
+        A custom agent, in place of the protocol's.
+    speed : float, optional
+        Give frames in real time (1) or faster (above 1) instead of as fast as possible. The dataset
+        is the same.
     progress : function, optional
-        Called after each trial.
+        Called after each trial with the number of trials done, and of all.
+    lateness : function, optional
+        Called with the seconds by which each guess was late.
     """
-    brain = Brain(protocol, folder)
+    source = make_source(protocol, folder)
     header = {
         "protocol": protocol.model_dump(mode="json"),
         "folder": None if folder is None else os.path.abspath(folder),
-        "brain": brain.fingerprint,
+        "source": source.fingerprint,
         "agent": agent and type(agent).__name__,
     }
-    agent = agent or agent_of(brain, policy)
-    _check_pace(protocol, clock)
-    out = _new_folder(out)
-    if policy is not None:
-        save_learner(policy, out / POLICY)
-    journal = Journal.create(out, header)
-    try:
-        _go_on(_Recording(brain, out, journal, clock, progress), agent)
-    finally:
-        journal.close()
+    agent = agent or agent_of(protocol, source.n_voxels, policy)
+    out = Path(os.path.abspath(out))
+
+    def save_policy() -> None:
+        if policy is not None:
+            save_learner(policy, out / POLICY)
+
+    journal = Journal.create(out, header, save_policy)
+    _write(out, journal, protocol, source, agent, speed, progress, lateness)
 
 
 def resume(
@@ -84,27 +263,28 @@ def resume(
     *,
     expected: Protocol | None = None,
     agent: Agent | None = None,
-    clock: Clock | None = None,
+    speed: float | None = None,
     progress: Progress = silent,
+    lateness: Lateness = silent,
 ) -> None:
-    """Go on with a recording that was stopped; the dataset will be as if it had not been.
+    """Continue a recording that was stopped; the dataset will be as if it had not been.
 
     Parameters
     ----------
     out : path-like
-        The folder of the recording. If nothing is missing there, nothing is done.
+        The folder of the recording. If it is complete, nothing is done.
     expected : Protocol, optional
         The experiment that it should be of.
     agent : Agent, optional
-        A new one of the kind that it was begun with, where that was one of your own.
-    clock, progress
+        A new agent of the class that it was begun with, where that was a custom one.
+    speed, progress, lateness
         As in `record`.
 
     Raises
     ------
     BciiglError
-        If there is no recording, if it is of another protocol, if another process is at it, or if
-        what is there does not fit what this version would record.
+        If there is no recording, if it is of another protocol, if another process is recording
+        there, or if the journal does not fit what this version would record.
     """
     out = Path(out)
     if is_finished(out):
@@ -114,162 +294,48 @@ def resume(
     try:
         protocol = _journal_protocol(journal)
         _refuse_another(out, protocol, expected)
-        _check_pace(protocol, clock)
-        brain = Brain(protocol, journal.header["folder"])
-        if brain.fingerprint != journal.header["brain"]:
+        source = make_source(protocol, journal.header["folder"])
+        if source.fingerprint != journal.header["source"]:
             raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
         if (agent and type(agent).__name__) != journal.header["agent"]:
             begun_with = journal.header["agent"] or "the protocol's own"
             raise JournalError(f"{out}: was begun with another agent: {begun_with}")
         if agent is None:
-            saved = protocol.agent.policy == "fixed"
-            agent = agent_of(brain, load_learner(out / POLICY) if saved else None)
-        _go_on(_Recording(brain, out, journal, clock, progress), agent)
+            saved = (out / POLICY).exists()
+            policy = load_learner(out / POLICY) if saved else None
+            agent = agent_of(protocol, source.n_voxels, policy)
+    except BaseException:
+        journal.close()
+        raise
+    _write(out, journal, protocol, source, agent, speed, progress, lateness)
+
+
+def _write(
+    out: Path, journal: Journal, protocol: Protocol, source: Source, agent: Agent, speed: Any,
+    progress: Progress, lateness: Lateness,
+) -> None:  # fmt: skip
+    """Record what is not recorded yet."""
+    try:
+        sink = DatasetSink(out, journal, protocol, source.region, source.group, source.sidecar)
+        source = source if speed is None else PacedSource(source, speed)
+        run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
     finally:
         journal.close()
 
 
-@dataclass(frozen=True)
-class _Recording:
-    """What all runs of a recording share."""
-
-    brain: Brain
-    out: Path
-    journal: Journal
-    clock: Clock | None
-    progress: Progress
-
-    @property
-    def total(self) -> int:
-        """How many trials there will be."""
-        return sum(session_trials(self.brain.protocol).values())
-
-
-@dataclass(frozen=True)
-class _Past:
-    """What the journal has of a run: its first trials and, once written, its files' digests."""
-
-    trials: list[Trial]
-    digests: dict[str, str] | None
-
-    def fits(self, trials: int) -> bool:
-        """Tell whether this can be of a run of so many trials."""
-        known = len(self.trials)
-        return known <= trials if self.digests is None else known == trials
-
-
-def _go_on(recording: _Recording, agent: Agent) -> None:
-    """Record what is not recorded yet, and end with a dataset that has no journal."""
-    protocol = recording.brain.protocol
-    remove_unfinished(recording.out)
-    write_description(recording.out, protocol, recording.brain.region)
-    known = _known(recording.journal)
-    # Uniform guesses in the test session favour no learner.
-    agents = {"train": agent, "test": Agent(agent.n_actions)}
-    done = 0
-    for session, trials in session_trials(protocol).items():
-        for run, count in enumerate(trials_per_run(protocol, trials)):
-            place, past = next(known, (None, _Past([], None)))
-            if place not in (None, (session, run)) or not past.fits(count):
-                raise JournalError(f"{recording.journal.path}: its runs are not in order")
-            if past.digests is not None and _intact(recording.out, past.digests):
-                for trial in past.trials:
-                    show(agents[session], trial)
-            else:
-                _record_run(recording, agents[session], (session, run), count, past, done)
-            agents[session].end_run()
-            done += count
-            recording.progress(done, recording.total)
-    recording.journal.remove()
-
-
-def _record_run(
-    recording: _Recording,
-    agent: Agent,
-    place: tuple[str, int],
-    trials: int,
-    past: _Past,
-    before: int,
-) -> None:
-    """Record one run, of which there may be some trials already, and so many trials before it."""
-    brain, out, journal = recording.brain, recording.out, recording.journal
-    protocol, (session, run) = brain.protocol, place
-
-    def keep(number: int, trial: Trial) -> None:
-        journal.append({"session": session, "run": run, "trial": number, **trial.as_dict()})
-        recording.progress(before + number + 1, recording.total)
-
-    frames, done, truth = hold(
-        brain, agent, place, trials, past=past.trials, keep=keep, clock=recording.clock
-    )
-    written = [
-        *write_run(out, protocol, brain.region, place, frames, done, feedback(frames, protocol)),
-        write_truth(out, protocol, place, truth),
-    ]
-    if past.digests is None:
-        digests = {str(path.relative_to(out)): _digest(path) for path in written}
-        journal.append({"session": session, "run": run, "written": digests})
-        journal.sync()
-
-
-def _intact(folder: Path, digests: dict[str, str]) -> bool:
-    """Tell whether files are what they were when they were written."""
-    paths = {folder / name: digest for name, digest in digests.items()}
-    return all(path.is_file() and _digest(path) == digest for path, digest in paths.items())
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def _journal_protocol(journal: Journal) -> Protocol:
     protocol, findings = validate(journal.header.get("protocol"))
-    if findings or not {"folder", "brain", "agent"} <= set(journal.header):
+    if findings or not {"folder", "source", "agent"} <= set(journal.header):
         raise JournalError(f"{journal.path}: does not say what session it is of")
     return protocol
 
 
 def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
-    """Raise an error that says in what a recording's protocol is not the one expected."""
+    """Raise an error that says how a recording's protocol differs from the one expected."""
     if expected is None or known.content_hash == expected.content_hash:
         return
     name, ours, theirs = first_difference(expected, known)
     raise BciiglError(
         f"{out}: was begun with another protocol: {name} is {theirs} there, {ours} here; "
-        "without any options it goes on as it was begun"
+        "without any options it is resumed as it was begun"
     )
-
-
-def _known(journal: Journal) -> Iterator[tuple[tuple[str, int], _Past]]:
-    """Yield what the journal has, run by run.
-
-    Each run is read to its end, and one line further, before anything is appended to it; so what is
-    appended is not taken for the past.
-    """
-    try:
-        entries = journal.entries()
-        for place, group in groupby(entries, lambda each: (each["session"], each["run"])):
-            lines = list(group)
-            trials = [Trial.from_dict(each) for each in lines if "trial" in each]
-            numbers = [each["trial"] for each in lines if "trial" in each]
-            if numbers != list(range(len(trials))):
-                raise JournalError(f"{journal.path}: its trials are not in order")
-            yield place, _Past(trials, lines[-1].get("written"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise JournalError(f"{journal.path}: is not a journal of a session") from error
-
-
-def _check_pace(protocol: Protocol, clock: Clock | None) -> None:
-    if clock is not None and protocol.recording == "separate":
-        raise BciiglError(
-            "recording: separate is not made in real time: its signal is scaled after the fact; "
-            "use recording: shared"
-        )
-
-
-def _new_folder(out: str | os.PathLike) -> Path:
-    out = Path(os.path.abspath(out))
-    if os.path.lexists(out / JOURNAL):
-        raise BciiglError(f"{out}: a recording was begun there; resume it, or use another folder")
-    make_folder(out)
-    return out

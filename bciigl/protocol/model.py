@@ -18,6 +18,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from bciigl.base.errors import did_you_mean
+from bciigl.base.registry import SOURCES
 from bciigl.protocol.design_checks import refusals
 
 EventKind = Literal["imagination", "perception", "judgment"]
@@ -79,6 +81,17 @@ class Section(BaseModel):
     """What all parts of a protocol share: frozen, strict about types, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+def _installed_source(name: str) -> str:
+    if name not in SOURCES.ids:
+        near = did_you_mean(name, SOURCES.ids)
+        raise PydanticCustomError(
+            "source",
+            "should be one of {known}, got {name}{near}",
+            {"known": ", ".join(SOURCES.ids), "name": repr(name), "near": near},
+        )
+    return name
 
 
 class Catch(Section):
@@ -231,6 +244,20 @@ class Brain(Section):
     motion: Motion = Field(Motion(), description="motion spikes")
 
 
+class Source(Section):
+    """Where frames come from."""
+
+    name: Annotated[str, AfterValidator(_installed_source)] = field(
+        "simulated", "name", "simulated, replay, or a source that another package adds"
+    )
+    path: str | None = field(
+        None,
+        "path",
+        "the recording to play back, relative to the protocol; null where there is none",
+        max_length=1000,
+    )
+
+
 class Timing(Section):
     """When things happen within a trial."""
 
@@ -309,6 +336,7 @@ class Protocol(Section):
     task: Task = Field(description="what is imagined, and how often")
     human: Human = Field(Human(), description="how reliable the person is")
     brain: Brain = Field(Brain(), description="the simulated subject")
+    source: Source = Field(Source(), description="where frames come from")
     timing: Timing = Field(Timing(), description="when things happen")
     feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
     recording: Literal["shared", "separate"] = field(

@@ -34,6 +34,18 @@ def decision_time(timing: Timing) -> float:
     return event_spacing(timing) - timing.latency
 
 
+def series(protocol: Protocol) -> dict[str, tuple[str, ...]]:
+    """Return the series of frames that a run is recorded in, by name, with the events of each.
+
+    Usually there is one series without a name, in which all events happen. The paper's code has
+    one for each kind of event.
+    """
+    kinds = protocol.task.events
+    if protocol.recording == "separate":
+        return {kind: (kind,) for kind in kinds}
+    return {"": kinds}
+
+
 def event_offsets(protocol: Protocol) -> dict[str, float]:
     """Return the seconds from a trial's beginning to the onset of each of its events.
 
@@ -48,13 +60,18 @@ def event_offsets(protocol: Protocol) -> dict[str, float]:
 
 def trial_seconds(protocol: Protocol) -> float:
     """Return how long one trial takes in a recording."""
-    events = 1 if protocol.recording == "separate" else len(protocol.task.events)
+    events = max(map(len, series(protocol).values()))
     return events * event_spacing(protocol.timing)
 
 
 def trial_start(protocol: Protocol, trial: int) -> float:
     """Return the seconds from the beginning of a run to that of a trial, counted from 0."""
     return protocol.timing.burn_in + trial * trial_seconds(protocol)
+
+
+def decision_seconds(protocol: Protocol, trial: int) -> float:
+    """Return the seconds from the beginning of a run to the guess in a trial, counted from 0."""
+    return trial_start(protocol, trial) + decision_time(protocol.timing)
 
 
 def frames_complete(seconds: float, tr: float) -> int:
@@ -82,8 +99,7 @@ def trials_per_run(protocol: Protocol, trials: int) -> list[int]:
 def session_hours(protocol: Protocol, trials: int) -> float:
     """Return the hours that `trials` take in a real scanner, pauses between runs aside."""
     rest = run_count(protocol, trials) * protocol.timing.burn_in
-    recordings = len(protocol.task.events) if protocol.recording == "separate" else 1
-    return recordings * (rest + trials * trial_seconds(protocol)) / 3600
+    return len(series(protocol)) * (rest + trials * trial_seconds(protocol)) / 3600
 
 
 def frames_per_run(protocol: Protocol, trials: int) -> int:

@@ -2,5 +2,6 @@
 
 from bciigl.recording.dataset import Dataset, is_dataset, open_dataset
 from bciigl.recording.layout import DatasetError
+from bciigl.recording.truth import Session, Truth
 
-__all__ = ["Dataset", "DatasetError", "is_dataset", "open_dataset"]
+__all__ = ["Dataset", "DatasetError", "Session", "Truth", "is_dataset", "open_dataset"]

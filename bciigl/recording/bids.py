@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from bciigl.base.files import write_text, written_file
 from bciigl.brain.images import write_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol, dump
-from bciigl.protocol.schedule import event_offsets, trial_start
+from bciigl.protocol.schedule import event_offsets, series, trial_start
 from bciigl.recording.layout import (
     DESCRIPTION,
     ESTIMATES,
@@ -27,18 +26,17 @@ from bciigl.recording.layout import (
     words,
     write_table,
 )
-from bciigl.recording.trial import Trial, interactions
+from bciigl.recording.trial import RecordedRun, RunId, Trial, run_arrays
+from bciigl.recording.truth import Truth
 
 BIDS_VERSION = "1.10.0"
-Frames = np.ndarray | Mapping[str, np.ndarray]
-"""Of one recording (frames, voxels), or of one for each kind of event."""
 
 _COLUMNS = {
     "trial": {"Description": "Number of the trial within the run, from 1"},
     "guess": {"Description": "The option that was guessed in this trial"},
     "propensity": {
         "Description": "Probability with which the guess was made, given all that was known to "
-        "whoever made it; in catch trials the share of each option in the guesses shown"
+        "the agent; in catch trials the share of each option in the guesses shown"
     },
     "explored": {
         "Description": "Whether the agent drew the guess uniformly, whatever it had learned",
@@ -70,116 +68,23 @@ _ESTIMATE_FILES = (
     "report.html",
     "report_figures",
     "*_interactions.npz",
+    "*_frames.tsv",
     "*_mask.nii.gz",
 )
 _TRUTH_FILES = ("*_truth.json", "*_truth.tsv")
 
 
-@dataclass(frozen=True)
-class RecordedTruth:
-    """What is true of the trials of a run; for the scorer and for learners that are told it.
-
-    Attributes
-    ----------
-    meant, imagined : sequence of int
-        Options by number.
-    match, judged : sequence of bool
-    """
-
-    meant: Sequence[int]
-    imagined: Sequence[int]
-    match: Sequence[bool]
-    judged: Sequence[bool]
+GROUPS = {
+    "simulated": "A simulated brain",
+    "replayed": "A recording, played back",
+    "participant": "A participant",
+}
 
 
-def write_description(folder: Path, protocol: Protocol, region: Region) -> None:
-    """Write what a dataset says of itself, into a folder that is there."""
-    for root in (folder, folder / ESTIMATES, folder / TRUTH):
-        root.mkdir(parents=True, exist_ok=True)
-    (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
-    write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
-    write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": ["simulated"]})
-    _write_json(
-        folder / "participants.json",
-        {"group": {"Description": "Who they are", "Levels": {"simulated": "A simulated brain"}}},
-    )
-    levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
-    trial_type = {"Description": "What happens to the brain", "Levels": levels}
-    _write_json(
-        folder / f"task-{task_label(protocol)}_events.json", {"trial_type": trial_type, **_COLUMNS}
-    )
-    _write_json(
-        folder / ESTIMATES / DESCRIPTION,
-        _description(f"{protocol.name}: contexts and feedback", "derivative"),
-    )
-    write_text(folder / PROTOCOL, dump(protocol), overwrite=True)
-    inside = np.ones(len(region), np.uint8)
-    write_image(folder / MASK, *region.box(inside))
-    _write_json(
-        folder / TRUTH / DESCRIPTION, _description(f"{protocol.name}: the truth", "derivative")
-    )
-    _write_json(folder / TRUTH / f"task-{task_label(protocol)}_truth.json", _TRUTH_COLUMNS)
-    # BIDS has no names for these.
-    for root, files in {ESTIMATES: _ESTIMATE_FILES, TRUTH: _TRUTH_FILES}.items():
-        write_text(folder / root / ".bidsignore", "\n".join(files) + "\n", overwrite=True)
-
-
-def write_run(
-    folder: Path,
-    protocol: Protocol,
-    region: Region,
-    place: tuple[str, int],
-    frames: Frames,
-    trials: Sequence[Trial],
-    feedback: np.ndarray,
-) -> list[Path]:
-    """Write a run's recording, events and estimates; return the files.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    protocol, region
-        The experiment, and which voxels the frames are of.
-    place : (str, int)
-        The session, and the run within it, from 0.
-    frames : array, (frames, voxels), or dict of arrays
-        One recording, or one for each kind of event.
-    trials : sequence of Trial
-        As the agent knew them.
-    feedback : array, (trials, voxels)
-        Estimated from the whole run.
-    """
-    written = []
-    separate = isinstance(frames, Mapping)
-    for kind, series in frames.items() if separate else [(None, frames)]:
-        stem = run_stem(protocol, *place, kind)
-        (folder / stem.parent).mkdir(parents=True, exist_ok=True)
-        kinds = (kind,) if separate else protocol.task.events
-        image, affine = region.box(series.astype(np.float32))
-        bold, sidecar, events = (
-            beside(folder, stem, ending) for ending in ("bold.nii.gz", "bold.json", "events.tsv")
-        )
-        write_image(bold, image, affine, protocol.timing.tr)
-        _write_json(sidecar, _bold(protocol))
-        write_table(events, _events(protocol, kinds, trials))
-        written += [bold, sidecar, events]
-    path = beside(folder / ESTIMATES, run_stem(protocol, *place), "interactions.npz")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with written_file(path) as temporary:
-        np.savez(
-            temporary,
-            **interactions(trials, feedback),
-            feedback_so_far=np.array([each.feedback for each in trials]),
-        )
-    return [*written, path]
-
-
-def write_truth(
-    folder: Path, protocol: Protocol, place: tuple[str, int], truth: RecordedTruth
-) -> Path:
-    """Write what is true of a run's trials, apart from all else; return the file.
+def write_description(
+    folder: Path, protocol: Protocol, region: Region, group: str = "simulated"
+) -> None:
+    """Write what a dataset says about itself, into a folder that exists.
 
     Parameters
     ----------
@@ -187,24 +92,120 @@ def write_truth(
         Of the dataset.
     protocol : Protocol
         The experiment.
-    place : (str, int)
-        The session, and the run within it, from 0.
-    truth : RecordedTruth
-        Of the run.
+    region : Region
+        The voxels that are recorded.
+    group : str
+        What kind of participant it is.
     """
-    path = beside(folder / TRUTH, run_stem(protocol, *place), "truth.tsv")
+    (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
+    write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
+    write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": [group]})
+    about = GROUPS.get(group, group)
+    _write_json(
+        folder / "participants.json",
+        {"group": {"Description": "Who they are", "Levels": {group: about}}},
+    )
+    levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
+    trial_type = {"Description": "What happens to the brain", "Levels": levels}
+    _write_json(
+        folder / f"task-{task_label(protocol)}_events.json", {"trial_type": trial_type, **_COLUMNS}
+    )
+    _begin_derivative(
+        folder / ESTIMATES, f"{protocol.name}: contexts and feedback", _ESTIMATE_FILES
+    )
+    write_text(folder / PROTOCOL, dump(protocol), overwrite=True)
+    inside = np.ones(len(region), np.uint8)
+    write_image(folder / MASK, *region.box(inside))
+
+
+def write_run(
+    folder: Path,
+    protocol: Protocol,
+    region: Region,
+    place: RunId,
+    run: RecordedRun,
+    sidecar: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write a run's recording, events, estimates and, where it is known, the truth.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the dataset.
+    protocol, region
+        The experiment, and the voxels that the frames are of.
+    place : RunId
+        Which run it is.
+    run : RecordedRun
+        What happened in it.
+    sidecar : dict, optional
+        What the recording's JSON sidecar says besides the task and the TR.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    written = []
+    frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
+    for name, kinds in series(protocol).items():
+        stem = run_stem(protocol, *place, name)
+        (folder / stem.parent).mkdir(parents=True, exist_ok=True)
+        image, affine = region.box(frames[name].astype(np.float32))
+        bold, about, events = (
+            beside(folder, stem, ending) for ending in ("bold.nii.gz", "bold.json", "events.tsv")
+        )
+        write_image(bold, image, affine, protocol.timing.tr)
+        _write_json(about, {**_bold(protocol), **(sidecar or {})})
+        write_table(events, _events(protocol, kinds, run.trials))
+        written += [bold, about, events]
+    stem = run_stem(protocol, *place)
+    path = beside(folder / ESTIMATES, stem, "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
+    with written_file(path) as temporary:
+        np.savez(
+            temporary,
+            **run_arrays(run.trials, run.feedback),
+            feedback_so_far=np.array([each.feedback for each in run.trials]),
+        )
+    written.append(path)
+    if run.status:
+        path = beside(folder / ESTIMATES, stem, "frames.tsv")
+        numbers = [str(index + 1) for index in run.status]
+        write_table(path, {"frame": numbers, "status": [*run.status.values()]})
+        written.append(path)
+    if run.truth is not None:
+        written.append(_write_truth(folder, protocol, place, run.truth))
+    return written
+
+
+def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
+    """Write what is true of a run's trials, apart from all else; return the file."""
+    root = folder / TRUTH
+    path = beside(root, run_stem(protocol, *place), "truth.tsv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _begin_derivative(root, f"{protocol.name}: the truth", _TRUTH_FILES)
+    _write_json(root / f"task-{task_label(protocol)}_truth.json", _TRUTH_COLUMNS)
+    options = [str(each) for each in protocol.task.options]
     write_table(
         path,
         {
             "trial": [str(trial + 1) for trial in range(len(truth.meant))],
-            "meant": [str(protocol.task.options[each]) for each in truth.meant],
-            "imagined": [str(protocol.task.options[each]) for each in truth.imagined],
+            "meant": [options[each] for each in truth.meant],
+            "imagined": [options[each] for each in truth.imagined],
             "match": words(truth.match),
             "judged": words(truth.judged),
         },
     )
     return path
+
+
+def _begin_derivative(root: Path, name: str, files: Sequence[str]) -> None:
+    """Write what a derivative dataset says about itself; BIDS has no names for its files."""
+    root.mkdir(parents=True, exist_ok=True)
+    _write_json(root / DESCRIPTION, _description(name, "derivative"))
+    write_text(root / ".bidsignore", "\n".join(files) + "\n", overwrite=True)
 
 
 def _events(
@@ -238,8 +239,6 @@ def _bold(protocol: Protocol) -> dict[str, Any]:
         "TaskName": protocol.name,
         "TaskDescription": protocol.description or protocol.name,
         "RepetitionTime": protocol.timing.tr,
-        "Manufacturer": "simulated",
-        "NoiseWeight": protocol.brain.noise,
     }
 
 
@@ -262,7 +261,7 @@ def _write_json(path: Path, document: Any) -> None:
 _README = """\
 # {name}
 
-A closed-loop experiment on simulated fMRI, made by bciigl. In each trial a person imagines an
+A closed-loop fMRI experiment, recorded by bciigl. In each trial a person imagines an
 option, an agent guesses it from the recording, and the person sees the guess and judges it: match
 or mismatch.
 
@@ -275,9 +274,10 @@ or mismatch.
   evoked (`context`, from the frames before the decision alone), the guess (`action`, from 0) with
   its `propensity`, whether it was a catch trial (`catch`), and what the guess evoked
   (`feedback`, from the whole run; `feedback_so_far`, from the frames up to the trial's end, as the
-  agent got it).
-- `derivatives/truth` has what was imagined and judged. No agent and no label-free learner is given
-  it; without this folder they learn the same.
+  agent got it). A trial with too few frames has no numbers there, and `*_frames.tsv`, if there is
+  one, says which frames of a run were missing or corrupt.
+- `derivatives/truth`, where it is known, has what was imagined and judged. No agent and no
+  label-free learner is given it; without this folder they learn the same.
 
 `bciigl learn` with the path of this folder learns from it.
 """

@@ -2,7 +2,9 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +13,11 @@ import numpy as np
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.brain.images import read_image
+from bciigl.brain.region import Region
+from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
-from bciigl.protocol.schedule import run_count, session_trials
-from bciigl.recording.bids import Frames, RecordedTruth
+from bciigl.protocol.design_checks import known_match_rate
+from bciigl.protocol.schedule import event_offsets, run_count, series, session_trials, trial_start
 from bciigl.recording.layout import (
     DESCRIPTION,
     ESTIMATES,
@@ -26,8 +30,11 @@ from bciigl.recording.layout import (
     read_table,
     run_stem,
 )
+from bciigl.recording.trial import Frames, RecordedRun, Shown, run_arrays
+from bciigl.recording.truth import Session, Truth
 
-INTERACTIONS = ("context", "action", "propensity", "catch", "feedback")
+ARRAYS = ("context", "action", "propensity", "catch", "feedback")
+_TRUTH = ("meant", "match", "imagined", "judged")
 
 
 class RecordedEvent(NamedTuple):
@@ -43,8 +50,10 @@ class RecordedEvent(NamedTuple):
         Within the run, from 1.
     guess : str
         The option that was guessed in this trial.
-    catch : bool
-        Whether it was a catch trial, in which the agent was not asked.
+    propensity : float
+        How probable that guess was.
+    explored, catch : bool
+        Whether the guess was drawn uniformly, and whether the experimenter chose it.
     """
 
     onset: float
@@ -52,12 +61,14 @@ class RecordedEvent(NamedTuple):
     kind: str
     trial: int
     guess: str
+    propensity: float
+    explored: bool
     catch: bool
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A recorded dataset.
+    """A recorded dataset. Runs are counted from 1, as in file names.
 
     Attributes
     ----------
@@ -74,70 +85,109 @@ class Dataset:
         return bool(self._found(session))
 
     def missing_runs(self, session: str) -> int:
-        """Return how many runs fewer there are than the protocol plans."""
+        """Return how many runs are missing of those that the protocol plans."""
         planned = run_count(self.protocol, session_trials(self.protocol)[session])
         return max(planned - len(self._found(session)), 0)
 
-    def interactions(self, session: str) -> dict[str, np.ndarray]:
-        """Return what an agent saw, did and got back in a session, and the run of each trial.
+    @cached_property
+    def sessions(self) -> dict[str, Session]:
+        """What happened in ``"train"`` and, if it was recorded, in ``"test"``."""
+        wanted = ["train", *(["test"] if self.has("test") else [])]
+        return {name: self._session(name) for name in wanted}
 
-        Runs are numbered as in file names, from 1. Feedback is estimated from whole runs.
+    def _session(self, name: str) -> Session:
+        paths = self._runs(name)
+        runs = {_run_number(path): _arrays(path) for path in paths}
+        truths = [self._truth_of(path) for path in paths]
+        try:
+            return joined_session(self.protocol, runs, truths)
+        except ValueError as error:
+            raise DatasetError(f"{self.folder}: {error}") from None
+
+    def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
+        """Return what was recorded in a run, (frames, voxels); by name if in several series.
+
+        Voxels are in the order of contexts, or of a given region.
         """
-        runs = [_interactions(path) for path in self._runs(session)]
-        arrays = {name: _joined([each[name] for each in runs], name) for name in INTERACTIONS}
-        numbers = [_run_number(path) for path in self._runs(session)]
-        arrays["run"] = np.repeat(numbers, [len(each["action"]) for each in runs])
-        return arrays
-
-    def frames(self, session: str, run: int) -> Frames:
-        """Return what was recorded in a run, (frames, voxels); of each kind if separately.
-
-        Runs are numbered as in file names, from 1. Voxels are in the order of contexts.
-        """
-        inside = read_image(self.folder / MASK).data > 0
-        recordings = {
-            kind: _masked(beside(self.folder, stem, "bold.nii.gz"), inside)
-            for kind, stem in self._stems(session, run).items()
+        if region is None:
+            image = read_image(self.folder / MASK)
+            region = Region(np.argwhere(image.data > 0), image.affine)
+        found = {
+            name: _voxels(self.bold(session, run, name), region) for name in series(self.protocol)
         }
-        return recordings if self.protocol.recording == "separate" else recordings[None]
+        return found if len(found) > 1 else next(iter(found.values()))
+
+    def bold(self, session: str, run: int, name: str = "") -> Path:
+        """Return where the frames of a run are; of a series, where there are several."""
+        return self._raw(session, run, name, "bold.nii.gz")
 
     def events(self, session: str, run: int) -> list[RecordedEvent]:
-        """Return what happened in a run, in order; runs are numbered as in file names, from 1."""
-        stems = self._stems(session, run).values()
-        found = [_events(beside(self.folder, stem, "events.tsv")) for stem in stems]
-        return sorted((each for table in found for each in table), key=lambda each: each.onset)
+        """Return what happened in a run, in order."""
+        found = [
+            event
+            for name in series(self.protocol)
+            for event in _events(self._raw(session, run, name, "events.tsv"))
+        ]
+        return sorted(found, key=lambda each: each.onset)
 
-    def _stems(self, session: str, run: int) -> dict[str | None, Path]:
-        """Return where the files of a run are: of its one recording, or of each kind of event."""
-        separate = self.protocol.recording == "separate"
-        kinds = self.protocol.task.events if separate else (None,)
-        return {kind: run_stem(self.protocol, session, run - 1, kind) for kind in kinds}
+    def shown(self, session: str, run: int) -> list[Shown]:
+        """Return the guess that was shown in each trial of a run.
 
-    def truth(self, session: str) -> RecordedTruth | None:
-        """Return what was meant and judged in a session; None if that is not in the dataset."""
+        Raises
+        ------
+        DatasetError
+            If events are not when the protocol has them.
+        """
+        options = [str(each) for each in self.protocol.task.options]
+        offsets, shown = event_offsets(self.protocol), {}
+        for event in self.events(session, run):
+            planned = trial_start(self.protocol, event.trial - 1) + offsets.get(event.kind, np.nan)
+            if not abs(event.onset - planned) < self.protocol.timing.tr / 2:
+                raise DatasetError(
+                    f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "
+                    f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s"
+                )
+            (action,) = _numbers(self.folder, [event.guess], options)
+            shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)
+        return [shown[each] for each in sorted(shown)]
+
+    def run_truth(self, session: str, run: int) -> Truth | None:
+        """Return what was true in a run; None if that is not in the dataset."""
+        stem = run_stem(self.protocol, session, run)
+        path = beside(self.folder / TRUTH, stem, "truth.tsv")
+        return self._read_truth(path) if path.exists() else None
+
+    def _raw(self, session: str, run: int, name: str, ending: str) -> Path:
+        """Return a file of the recording itself, of whatever subject."""
+        path = beside(self.folder, run_stem(self.protocol, session, run, name), ending)
+        if not path.exists():
+            others = self.folder.glob(f"sub-*/ses-{session}/func/*_{ending}")
+            found = [each for each in others if _run_number(each) == run]
+            path = found[0] if len(found) == 1 and not name else path
+        return path
+
+    def _truth_of(self, interactions: Path) -> Truth | None:
+        """Return the truth about a run, given where its interactions are."""
         if not (self.folder / TRUTH).is_dir():
             return None
-        runs = [self._truth_of_run(path) for path in self._runs(session)]
-        names = ("meant", "imagined", "match", "judged")
-        return RecordedTruth(
-            *(np.concatenate([getattr(run, name) for run in runs]) for name in names)
-        )
-
-    def _truth_of_run(self, interactions: Path) -> RecordedTruth:
         within = interactions.relative_to(self.folder / ESTIMATES)
         name = within.name.replace("_interactions.npz", "_truth.tsv")
-        path = self.folder / TRUTH / within.parent / name
-        table = read_table(path, ("meant", "imagined", "match", "judged"))
-        trials = len(_interactions(interactions)["action"])
-        if len(table["meant"]) != trials:
-            raise DatasetError(f"{path}: has {len(table['meant'])} trials, not {trials}")
+        truth = self._read_truth(self.folder / TRUTH / within.parent / name)
+        trials = len(_arrays(interactions)["action"])
+        if len(truth.meant) != trials:
+            path = self.folder / TRUTH / within.parent / name
+            raise DatasetError(f"{path}: has {len(truth.meant)} trials, not {trials}")
+        return truth
+
+    def _read_truth(self, path: Path) -> Truth:
+        table = read_table(path, _TRUTH)
         options = [str(each) for each in self.protocol.task.options]
-        return RecordedTruth(
-            _numbers(path, table["meant"], options),
-            _numbers(path, table["imagined"], options),
-            _numbers(path, table["match"], ["false", "true"]).astype(bool),
-            _numbers(path, table["judged"], ["false", "true"]).astype(bool),
-        )
+        known = {name: options if name in ("meant", "imagined") else _WORDS for name in _TRUTH}
+        numbers = {name: _numbers(path, table[name], known[name]) for name in _TRUTH}
+        return Truth(
+            **{name: each.astype(bool) if known[name] is _WORDS else each
+               for name, each in numbers.items()}
+        )  # fmt: skip
 
     def _runs(self, session: str) -> list[Path]:
         """Return the files with the interactions of each run, in order."""
@@ -157,6 +207,61 @@ class Dataset:
         return sorted(files, key=_run_number)
 
 
+_WORDS = ["false", "true"]
+
+
+def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Session:
+    """Return runs that are over as one session.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    runs : dict
+        The runs by their numbers.
+    """
+    arrays = {number: run_arrays(each.trials, each.feedback) for number, each in runs.items()}
+    return joined_session(protocol, arrays, [each.truth for each in runs.values()])
+
+
+def joined_session(
+    protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
+) -> Session:
+    """Return the arrays of runs as one session.
+
+    Trials for which too many frames were missing have no context or no feedback. They are left out.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    runs : dict
+        The arrays of each run, by its number.
+    truths : list of Truth or None
+        The truth about each run.
+    """
+    arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
+    arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
+    estimates = np.hstack([arrays["context"], arrays["feedback"]])
+    usable = np.isfinite(estimates).all(axis=1)
+    if not usable.all():
+        arrays = {name: each[usable] for name, each in arrays.items()}
+    catch = arrays.pop("catch").astype(bool)
+    known = known_match_rate(protocol)
+    if catch.any() and known is None:
+        raise ValueError("has catch trials, but its protocol has none")
+    interactions = Interactions(
+        **arrays,
+        catch=catch if catch.any() else None,
+        match_rate=known if catch.any() else None,
+        n_actions=len(protocol.task.options),
+    )
+    if any(each is None for each in truths):
+        return Session(interactions)
+    joined = {name: np.concatenate([getattr(each, name) for each in truths]) for name in _TRUTH}
+    return Session(interactions, Truth(**{name: each[usable] for name, each in joined.items()}))
+
+
 def is_dataset(folder: str | os.PathLike) -> bool:
     """Tell whether a folder holds a dataset, or what is to become one."""
     return any((Path(folder) / name).exists() for name in (DESCRIPTION, JOURNAL))
@@ -172,40 +277,52 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
     """
     folder = Path(folder)
     if (folder / JOURNAL).exists():
-        raise DatasetError(f"{folder}: is not finished; bciigl simulate --resume goes on with it")
+        raise DatasetError(f"{folder}: is not finished; resume it with bciigl simulate --resume")
     if not (folder / PROTOCOL).exists():
         raise DatasetError(f"{folder}: is not a dataset of bciigl: {PROTOCOL} is missing")
     # The files it names were needed to record; they lie where it was recorded from.
     return Dataset(folder, load(folder / PROTOCOL, files=False))
 
 
-def _masked(path: Path, inside: np.ndarray) -> np.ndarray:
+def _voxels(path: Path, region: Region) -> np.ndarray:
+    """Return the frames of a region, (frames, voxels)."""
     data = read_image(path).data
-    if data.shape[:3] != inside.shape or data.ndim != 4:
+    if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
         raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
-    return data[inside].T
+    return data[region.index].T
 
 
 def _events(path: Path) -> list[RecordedEvent]:
-    table = read_table(path, ("onset", "duration", "trial_type", "trial", "guess", "catch"))
+    names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
+    table = read_table(path, names)
     try:
         return [
-            RecordedEvent(float(onset), float(duration), kind, int(trial), guess, catch == "true")
-            for onset, duration, kind, trial, guess, catch in zip(*table.values(), strict=True)
-        ]
+            RecordedEvent(
+                float(onset), float(duration), kind, int(trial), guess, float(propensity),
+                explored == "true", catch == "true",
+            )
+            for onset, duration, kind, trial, guess, propensity, explored, catch in zip(
+                *table.values(), strict=True
+            )
+        ]  # fmt: skip
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
 
 
-def _interactions(path: Path) -> dict[str, np.ndarray]:
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the checked arrays of one run."""
     arrays = read_arrays(path)
-    for name in INTERACTIONS:
+    if "baseline" in arrays:  # as version 0.1 called it
+        arrays.setdefault("catch", arrays.pop("baseline"))
+    for name in ARRAYS:
         if name not in arrays:
             raise DatasetError(f"{path}: has no array {name}{did_you_mean(name, arrays)}")
         if not arrays[name].ndim or len(arrays[name]) != len(np.atleast_1d(arrays["context"])):
             raise DatasetError(f"{path}: {name} should have one row for each trial")
         if arrays[name].dtype.kind not in "buif":
             raise DatasetError(f"{path}: {name} should be numbers, got {arrays[name].dtype}")
+        if arrays[name].ndim != (2 if name in ("context", "feedback") else 1):
+            raise DatasetError(f"{path}: {name} has the shape {arrays[name].shape}")
     return arrays
 
 

@@ -8,21 +8,22 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bciigl.base.errors import BciiglError
-from bciigl.base.files import named_errors, written_file
-from bciigl.recording.layout import JOURNAL
+from bciigl.base.files import make_folder, named_errors, written_file
+from bciigl.recording.layout import JOURNAL, POLICY
 
-VERSION = 1
+VERSION = 2
 
 
 class JournalError(BciiglError):
-    """A journal that cannot be gone on with."""
+    """A journal from which a session cannot be resumed."""
 
 
 class Journal:
@@ -45,27 +46,47 @@ class Journal:
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (it stays open)
 
     @classmethod
-    def create(cls, folder: Path, header: dict[str, Any]) -> "Journal":
-        """Begin a journal in a folder that has none.
+    def create(
+        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = lambda: None
+    ) -> "Journal":
+        """Begin a journal in a folder that is absent, or holds nothing.
+
+        What a recording that was killed before its first journal line left there is deleted.
+
+        Parameters
+        ----------
+        folder : Path
+        header : dict
+            What session it is.
+        prepare : function
+            Called before the journal appears, to write what belongs to its header.
 
         Raises
         ------
         JournalError
-            If there is one, or if another process is at it.
+            If there is a journal, or if another process is recording there.
+        FileExistsError
+            If there are other files.
         """
         path = folder / JOURNAL
+        if not folder.is_dir() or folder.is_symlink():
+            make_folder(folder)
         with _locked(folder) as lock:
             if path.exists():
-                raise JournalError(f"{folder}: a recording was begun there")
+                raise JournalError(
+                    f"{folder}: a recording was begun there; resume it, or use another folder"
+                )
+            _clear(folder)
+            prepare()
             header = {"version": VERSION, **header}
-            # It appears with its header: whatever is found can be gone on with.
+            # It appears with its header: every journal that is found can be resumed.
             with written_file(path) as temporary:
                 temporary.write_bytes(_line(header))
             return cls(path, header, lock)
 
     @classmethod
     def reopen(cls, folder: Path) -> "Journal":
-        """Go on with the journal in a folder; a half-written last line is dropped.
+        """Open the journal in a folder again; a half-written last line is dropped.
 
         Raises
         ------
@@ -74,7 +95,7 @@ class Journal:
         """
         path = folder / JOURNAL
         if not path.exists():
-            raise JournalError(f"{folder}: there is no session to go on with")
+            raise JournalError(f"{folder}: there is no session to resume")
         with _locked(folder) as lock:
             if not path.exists():
                 raise JournalError(f"{folder}: the session has just been finished")
@@ -142,14 +163,30 @@ def _read(path: Path) -> tuple[dict[str, Any], int]:
         for number, line in enumerate(lines, start=1):
             entry = _entry(line)
             if entry is None and (number == 1 or lines.read(1)):
-                raise JournalError(f"{path}: line {number} is damaged; it cannot be gone on with")
+                raise JournalError(f"{path}: line {number} is damaged; it cannot be resumed")
             if entry is None:
                 break
             header = header or entry
             whole += len(line)
+    if header is not None and header.get("version") == 1:
+        raise JournalError(f"{path}: was begun by bciigl 0.1: resume it with that version")
     if header is None or header.get("version") != VERSION:
-        raise JournalError(f"{path}: is not a journal that this version can go on with")
+        raise JournalError(f"{path}: is not a journal that this version can resume")
     return header, whole
+
+
+def _clear(folder: Path) -> None:
+    """Delete what a recording leaves that is killed before its journal; refuse all other files."""
+    policy = folder / POLICY
+    for path in sorted(folder.rglob("*")):
+        half_written = ".tmp" in path.name and path.name.startswith(".")
+        inside = any(path.is_relative_to(each) for each in (policy, *folder.rglob(".*.tmp")))
+        if not (half_written or inside or path in (policy, *policy.parents)):
+            raise FileExistsError(
+                errno.EEXIST, "exists already and is not an empty folder", str(folder)
+            )
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @contextmanager

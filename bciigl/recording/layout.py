@@ -37,8 +37,8 @@ def task_label(protocol: Protocol) -> str:
     return re.sub("[^A-Za-z0-9]", "", protocol.name)
 
 
-def run_stem(protocol: Protocol, session: str, run: int, kind: str | None = None) -> Path:
-    """Return the path of a run's files within a dataset, but for what they end in.
+def run_stem(protocol: Protocol, session: str, run: int, series: str = "") -> Path:
+    """Return the path of a run's files within a dataset, without their endings.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def run_stem(protocol: Protocol, session: str, run: int, kind: str | None = None
     session : str
         ``"train"`` or ``"test"``.
     run : int
-        From 0; in file names they are counted from 1.
-    kind : str, optional
-        The kind of event that a separate recording is of.
+        Which run, from 1.
+    series : str
+        The name of the series, where a run has several.
     """
     digits = max(2, len(str(run_count(protocol, session_trials(protocol)[session]))))
     parts = [SUBJECT, f"ses-{session}", f"task-{task_label(protocol)}"]
-    parts += [f"acq-{kind}"] if kind else []
-    parts += [f"run-{run + 1:0{digits}}"]
+    parts += [f"acq-{series}"] if series else []
+    parts += [f"run-{run:0{digits}}"]
     return Path(SUBJECT, f"ses-{session}", "func", "_".join(parts))
 
 

@@ -39,15 +39,15 @@ def matches_by_run(dataset: Dataset) -> list[RunMatches]:
     Catch trials, in which the agent is not asked, are left out; so are runs of nothing else. The
     dataset must have its truth.
     """
-    trials = dataset.interactions("train")
-    matched, guessed = dataset.truth("train").match, ~trials["catch"].astype(bool)
-    chance = 1 / len(dataset.protocol.task.options)
+    trials, truth = dataset.sessions["train"]
+    guessed = np.ones(trials.trials, bool) if trials.catch is None else ~trials.catch
+    chance = 1 / trials.n_actions
     found = []
-    for run in np.unique(trials["run"]):
-        mine = guessed & (trials["run"] == run)
+    for run in np.unique(trials.run):
+        mine = guessed & (trials.run == run)
         if mine.any():
-            share, (low, high) = share_with_interval(matched[mine])
-            uniform = bool(np.allclose(trials["propensity"][mine], chance))
+            share, (low, high) = share_with_interval(truth.match[mine])
+            uniform = bool(np.allclose(trials.propensity[mine], chance))
             found.append(RunMatches(int(run), int(mine.sum()), uniform, share, low, high))
     return found
 

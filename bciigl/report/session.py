@@ -182,9 +182,9 @@ def _methods(session: Session) -> Section:
 
 def _by_own_agent(session: Session) -> bool:
     """Tell whether guesses were not uniform, though the protocol says so."""
-    trials = session.dataset.interactions("train")
-    guessed = ~trials["catch"].astype(bool)
-    uniform = np.allclose(trials["propensity"][guessed], 1 / session.recorded.n_actions)
+    trials = session.dataset.sessions["train"].interactions
+    guessed = slice(None) if trials.catch is None else ~trials.catch
+    uniform = np.allclose(trials.propensity[guessed], 1 / trials.n_actions)
     return session.dataset.protocol.agent.policy == "uniform" and not uniform
 
 

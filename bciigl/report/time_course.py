@@ -24,10 +24,10 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     Where each kind of event was recorded separately there is a panel for each.
     """
     protocol = dataset.protocol
-    run = int(dataset.interactions("train")["run"][0])
+    run = int(dataset.sessions["train"].interactions.run[0])
     frames = dataset.frames("train", run)
     events = [each for each in dataset.events("train", run) if each.trial <= TRIALS]
-    contents = _contents(dataset)
+    contents = _contents(dataset, run)
     shown = max(each.trial for each in events)
     end = trial_start(protocol, shown)
     panels = _panels(frames, protocol.task.events)
@@ -67,7 +67,7 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
 def percent_change(series: np.ndarray) -> np.ndarray:
     """Return the voxels' mean in each frame, in percent of its mean over the run, less 100."""
     mean = series.mean(axis=1)
-    return 100 * (mean / mean.mean() - 1)
+    return 100 * (mean / np.nanmean(mean) - 1)
 
 
 def decisions(dataset: Dataset, events: Sequence[RecordedEvent]) -> list[float]:
@@ -86,9 +86,9 @@ def _panels(
     return {tuple(kinds): frames}
 
 
-def _contents(dataset: Dataset) -> tuple[list[str], list[bool]] | None:
-    """Return what was imagined and judged in the session's trials; None if it is not known."""
-    truth = dataset.truth("train")
+def _contents(dataset: Dataset, run: int) -> tuple[list[str], list[bool]] | None:
+    """Return what was imagined and judged in the trials of a run; None if it is not known."""
+    truth = dataset.run_truth("train", run)
     if truth is None:
         return None
     options = dataset.protocol.task.options

@@ -7,9 +7,8 @@ import numpy as np
 from bciigl.base.progress import Report, silent
 from bciigl.learn import InputError
 from bciigl.protocol import Protocol
-from bciigl.protocol.design_checks import known_match_rate
 from bciigl.recording import Dataset, DatasetError
-from bciigl.recording.bids import RecordedTruth
+from bciigl.recording.truth import Session
 from bciigl.study.arrays import Recorded, Result, check_recorded, learn_with, learners_for
 
 FIFTHS = 5
@@ -20,44 +19,25 @@ def load_session(dataset: Dataset) -> Recorded:
 
     Where the dataset has no truth, there are no labels, rewards and test labels.
     """
-    sessions = {
-        name: (dataset.interactions(name), dataset.truth(name))
-        for name in ("train", "test")
-        if name == "train" or dataset.has(name)
-    }
     try:
-        return recorded_sessions(dataset.protocol, sessions)
+        return recorded_sessions(dataset.protocol, dataset.sessions)
     except InputError as error:
         raise DatasetError(f"{dataset.folder}: {error}") from error
 
 
-def recorded_sessions(
-    protocol: Protocol,
-    sessions: Mapping[str, tuple[dict[str, np.ndarray], RecordedTruth | None]],
-) -> Recorded:
-    """Return what can be learned from sessions, and what it can be tested on.
+def recorded_sessions(protocol: Protocol, sessions: Mapping[str, Session]) -> Recorded:
+    """Return sessions as arrays."""
+    from dataclasses import asdict
 
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    sessions : dict
-        Interactions and truth of ``"train"`` and, if there is one, of ``"test"``.
-    """
-    interactions, truth = sessions["train"]
-    arrays = dict(interactions)
-    if arrays["catch"].any():
-        known = known_match_rate(protocol)
-        if known is None:
-            raise InputError("has catch trials, but its protocol has none")
-        arrays["match_rate"] = np.array(known)
-    else:
-        del arrays["catch"]
+    train, truth = sessions["train"]
+    arrays = {k: v for k, v in asdict(train).items() if v is not None and k != "n_actions"}
+    if "match_rate" in arrays:
+        arrays["match_rate"] = np.array(arrays["match_rate"])
     if truth is not None:
         arrays |= {"reward": truth.match, "label": truth.meant}
     if "test" in sessions:
         test, truth = sessions["test"]
-        arrays |= {"test_context": test["context"], "test_run": test["run"]}
+        arrays |= {"test_context": test.context, "test_run": test.run}
         if truth is not None:
             arrays["test_label"] = truth.meant
     return check_recorded(arrays, n_actions=len(protocol.task.options))
@@ -94,9 +74,10 @@ def matches_by_fifths(dataset: Dataset) -> list[float | None] | None:
 
     Catch trials are left out; None where the truth is not known.
     """
-    truth = dataset.truth("train")
+    interactions, truth = dataset.sessions["train"]
     if truth is None:
         return None
-    matches = truth.match[~dataset.interactions("train")["catch"].astype(bool)]
+    catch = interactions.catch
+    matches = truth.match if catch is None else truth.match[~catch]
     parts = np.array_split(matches, FIFTHS)
     return [100 * float(part.mean()) if len(part) else None for part in parts]

@@ -1,0 +1,183 @@
+"""One run, trial by trial: a person imagines, an agent guesses, the person sees it and judges."""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.progress import silent
+from bciigl.estimate import context, feedback_so_far
+from bciigl.loop.agent import Agent, Choice
+from bciigl.loop.participant import Participant
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import (
+    decision_seconds,
+    frames_complete,
+    frames_per_run,
+    trial_start,
+)
+from bciigl.recording.journal import JournalError
+from bciigl.recording.trial import Frames, RunId, Shown, Trial
+from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
+
+Keep = Callable[[int, Trial], None]
+"""Called with each trial, and its number in the run from 0, before the next begins."""
+
+
+class Decision(NamedTuple):
+    """The moment at which a guess is due.
+
+    Attributes
+    ----------
+    trial : int
+        Which trial of the run, from 0.
+    context : array, (voxels,)
+        What imagination evoked; not a number where too many frames are missing.
+    """
+
+    trial: int
+    context: np.ndarray
+
+
+class Series(NamedTuple):
+    """What was recorded in a run: its frames, and the status of those that are not ok."""
+
+    frames: Frames
+    status: dict[int, str]
+
+
+Steps = Generator[Decision | Trial, Shown | None, Series]
+"""The steps of a run: each `Decision` must be sent what is shown; finished trials follow."""
+
+
+def trial_steps(
+    protocol: Protocol,
+    source: Source,
+    participant: Participant,
+    place: RunId,
+    *,
+    elapsed: float = 0.0,
+) -> Steps:
+    """Let a run happen, step by step.
+
+    Frames that are missing stay so. Nothing here depends on where the frames come from.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    source : Source
+        Where the frames come from.
+    participant : Participant
+        The person in this run.
+    place : RunId
+        Which run it is.
+    elapsed : float
+        Seconds of the run that were recorded before, where it is resumed.
+    """
+    length = frames_per_run(protocol, participant.trials)
+    frames, status = np.full((length, source.n_voxels), np.nan), {}
+
+    def until(seconds: float) -> np.ndarray:
+        """Return the frames that are complete by then."""
+        stop = min(frames_complete(seconds, source.tr), length)
+        for frame in source.read(stop):
+            if frame.status not in (OK, DUPLICATE):
+                status[frame.index] = frame.status
+            if frame.values is not None and frame.status != DUPLICATE:
+                frames[frame.index] = frame.values
+        return frames[:stop]
+
+    source.begin_run(*place, length, elapsed=elapsed)
+    for trial in range(participant.trials):
+        source.announce(participant.imagine(trial))
+        seen = context(until(decision_seconds(protocol, trial)), protocol, trial)
+        shown = yield Decision(trial, seen)
+        for event in participant.answer(trial, shown.action):
+            source.announce(event)
+        rest = until(trial_start(protocol, trial + 1))
+        yield Trial(seen, *shown, feedback_so_far(rest, protocol, trial))
+    until(length * source.tr)
+    for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
+        status.setdefault(index, MISSING)
+    return Series(frames, dict(sorted(status.items())))
+
+
+def run_trials(
+    steps: Steps,
+    agent: Agent,
+    participant: Participant,
+    *,
+    past: Sequence[Trial] = (),
+    keep: Keep = silent,
+    on_guess: Callable[[int], None] = silent,
+) -> tuple[Series, list[Trial]]:
+    """Let an agent take part in a run, and return what was recorded and the trials.
+
+    Parameters
+    ----------
+    steps : generator
+        The run, as `trial_steps` gives it.
+    agent : Agent
+        Who guesses; it has begun the run.
+    participant : Participant
+        The person in this run.
+    past : sequence of Trial
+        The first trials of the run, where they were recorded before. They happen again, and must
+        come out the same.
+    keep : function
+        Called with each further trial before the next begins.
+    on_guess : function
+        Called with the number of each further trial as soon as its guess is made.
+    """
+    trials: list[Trial] = []
+    answer = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration as end:
+            return end.value, trials
+        answer = None
+        if isinstance(step, Decision):
+            answer = participant.shown(step.trial) or _guess(agent, step.context)
+            if step.trial >= len(past):
+                on_guess(step.trial)
+            continue
+        _keep_or_compare(step, len(trials), past, keep)
+        notify_agent(agent, step)
+        trials.append(step)
+
+
+def notify_agent(agent: Agent, trial: Trial) -> None:
+    """Let an agent observe copies of a trial's arrays; not if too many frames were missing."""
+    if trial.usable:
+        agent.observe(
+            trial.context.copy(),
+            trial.action,
+            trial.feedback.copy(),
+            trial.propensity,
+            catch=trial.catch,
+        )
+
+
+def _guess(agent: Agent, seen: np.ndarray) -> Shown:
+    """Return the agent's guess; a uniform one where there are too few frames to guess from."""
+    enough = np.isfinite(seen).all()
+    choice = Choice(*(agent.act(seen.copy()) if enough else agent.explore()))
+    if choice.action not in range(agent.n_actions) or not 0 < choice.propensity <= 1:
+        raise BciiglError(
+            f"an agent's action should be from 0 to {agent.n_actions - 1}, and its propensity "
+            f"above 0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
+        )
+    return Shown(int(choice.action), float(choice.propensity), bool(choice.explored))
+
+
+def _keep_or_compare(trial: Trial, number: int, past: Sequence[Trial], keep: Keep) -> None:
+    if number >= len(past):
+        keep(number, trial)
+    elif not trial.same_as(past[number]):
+        raise JournalError(
+            f"trial {number + 1} of the run does not come out as the journal has it: it was "
+            "written by another version of bciigl or its packages; resume it with that one"
+        )

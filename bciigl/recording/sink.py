@@ -1,0 +1,149 @@
+"""Where a session goes while it runs: to memory, or to a dataset that survives a crash."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bciigl.base.files import remove_unfinished
+from bciigl.brain.region import Region
+from bciigl.protocol import Protocol
+from bciigl.recording.bids import write_description, write_run
+from bciigl.recording.dataset import session_of_runs
+from bciigl.recording.journal import Journal, JournalError
+from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.truth import Session
+
+
+class Past(NamedTuple):
+    """What was recorded of a run before.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        Its first trials.
+    finished : bool
+        Whether its files are written and intact.
+    """
+
+    trials: list[Trial]
+    finished: bool = False
+
+
+@dataclass
+class MemorySink:
+    """Keeps runs in memory."""
+
+    runs: dict[RunId, RecordedRun] = field(default_factory=dict)
+
+    def past(self, place: RunId, trials: int) -> Past:
+        """Return that nothing was recorded before."""
+        return Past([])
+
+    def keep(self, place: RunId, number: int, trial: Trial) -> None:
+        """Do nothing: trials come with their run."""
+
+    def write(self, place: RunId, run: RecordedRun) -> None:
+        """Keep a run."""
+        # Frames are as large as all else together, and nobody needs them any more.
+        self.runs[place] = run._replace(frames={})
+
+    def finish(self) -> None:
+        """Do nothing."""
+
+    def sessions(self, protocol: Protocol) -> dict[str, Session]:
+        """Return what happened in each session."""
+        runs: dict[str, dict[int, RecordedRun]] = {}
+        for place, run in self.runs.items():
+            runs.setdefault(place.session, {})[place.run] = run
+        return {name: session_of_runs(protocol, mine) for name, mine in runs.items()}
+
+
+class DatasetSink:
+    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the dataset.
+    journal : Journal
+        New, or that of a session to be resumed.
+    protocol : Protocol
+        The experiment.
+    region : Region
+        The voxels that are recorded.
+    group : str
+        What kind of participant it is.
+    sidecar : dict
+        What the recordings' JSON sidecars say besides the task and the TR.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        journal: Journal,
+        protocol: Protocol,
+        region: Region,
+        group: str,
+        sidecar: Mapping[str, Any],
+    ) -> None:
+        self._folder, self._journal, self._sidecar = folder, journal, sidecar
+        self._protocol, self._region = protocol, region
+        remove_unfinished(folder)
+        write_description(folder, protocol, region, group)
+        self._known = _known(journal)
+        self._digests: dict[str, str] | None = None
+
+    def past(self, place: RunId, trials: int) -> Past:
+        """Return what the journal has of the next run, which has that many trials."""
+        known, past, self._digests = next(self._known, (None, [], None))
+        fits = len(past) == trials if self._digests is not None else len(past) <= trials
+        if known not in (None, place) or not fits:
+            raise JournalError(f"{self._journal.path}: its runs are not in order")
+        return Past(past, self._digests is not None and self._intact(self._digests))
+
+    def keep(self, place: RunId, number: int, trial: Trial) -> None:
+        """Write a trial to the journal; when this returns, the program may be killed."""
+        self._journal.append({**place._asdict(), "trial": number, **trial.as_dict()})
+
+    def write(self, place: RunId, run: RecordedRun) -> None:
+        """Write the files of a run."""
+        written = write_run(self._folder, self._protocol, self._region, place, run, self._sidecar)
+        if self._digests is None:
+            digests = {str(path.relative_to(self._folder)): _digest(path) for path in written}
+            self._journal.append({**place._asdict(), "written": digests})
+            self._journal.sync()
+
+    def finish(self) -> None:
+        """Delete the journal: the dataset is complete."""
+        self._journal.remove()
+
+    def _intact(self, digests: Mapping[str, str]) -> bool:
+        """Tell whether files are what they were when they were written."""
+        paths = {self._folder / name: digest for name, digest in digests.items()}
+        return all(path.is_file() and _digest(path) == digest for path, digest in paths.items())
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], dict[str, str] | None]]:
+    """Yield what the journal has, run by run: its trials, and the digests of its files if written.
+
+    Each run is read to its end, and one line further, before anything is appended to it; so what is
+    appended is not taken for the past.
+    """
+    try:
+        entries = journal.entries()
+        for place, group in groupby(entries, lambda each: RunId(each["session"], each["run"])):
+            lines = list(group)
+            trials = [Trial.from_dict(each) for each in lines if "trial" in each]
+            numbers = [each["trial"] for each in lines if "trial" in each]
+            if numbers != list(range(len(trials))):
+                raise JournalError(f"{journal.path}: its trials are not in order")
+            yield place, trials, lines[-1].get("written")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise JournalError(f"{journal.path}: is not a journal of a session") from error

@@ -1,0 +1,8 @@
+"""Where do frames come from? From a simulated brain, a recording, or what a package adds."""
+
+from bciigl.source.interface import Frame, Source, make_source
+from bciigl.source.paced import PacedSource
+from bciigl.source.replay import ReplaySource
+from bciigl.source.simulated import SimulatedSource
+
+__all__ = ["Frame", "PacedSource", "ReplaySource", "SimulatedSource", "Source", "make_source"]

@@ -1,0 +1,128 @@
+"""What every source of frames offers, whatever is behind it."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bciigl.base.registry import SOURCES
+from bciigl.brain.events import Event
+from bciigl.brain.region import Region
+from bciigl.protocol import Protocol
+
+OK, LATE, MISSING, CORRUPT, DUPLICATE = "ok", "late", "missing", "corrupt", "duplicate"
+STATUSES = (OK, LATE, MISSING, CORRUPT, DUPLICATE)
+
+
+class Frame(NamedTuple):
+    """One frame of a run.
+
+    Attributes
+    ----------
+    index : int
+        Which frame of the run, from 0.
+    values : array, (voxels,), or None
+        The region's signal; None if the frame is missing or corrupt.
+    acquired, arrived : float
+        Seconds from the beginning of the run until the frame was complete, and until it was here.
+    status : str
+        ``"ok"``, ``"late"``, ``"missing"``, ``"corrupt"`` or ``"duplicate"``.
+    """
+
+    index: int
+    values: np.ndarray | None
+    acquired: float
+    arrived: float
+    status: str = OK
+
+
+class Source(ABC):
+    """Gives the frames of a session, run by run. Custom sources derive from this class.
+
+    A run begins with `begin_run`. The session loop then announces events and reads frames in turn.
+    `bciigl.testing.check_source` checks a source.
+
+    Attributes
+    ----------
+    tr : float
+        Seconds from one frame to the next.
+    region : Region
+        The voxels of a frame and their place in the head.
+    fingerprint : str
+        A digest of what frames depend on besides the protocol. A session is resumed only with a
+        source of the same fingerprint.
+    group : str
+        What kind of participant the recording is of, as in ``participants.tsv``.
+    """
+
+    tr: float
+    region: Region
+    fingerprint: str = ""
+    group: str = "participant"
+
+    @property
+    def n_voxels(self) -> int:
+        """How many voxels a frame has."""
+        return len(self.region)
+
+    @property
+    def affine(self) -> np.ndarray:
+        """From voxel indices to millimetres, (4, 4)."""
+        return self.region.affine
+
+    @property
+    def sidecar(self) -> Mapping[str, Any]:
+        """What the recording's JSON sidecar says about the scanner besides the TR."""
+        return {}
+
+    @abstractmethod
+    def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
+        """Begin a run.
+
+        Parameters
+        ----------
+        session : str
+            ``"train"`` or ``"test"``.
+        run : int
+            Which run of the session, from 1.
+        frames : int
+            How many frames the run has.
+        elapsed : float
+            Seconds of the run that were recorded before, where it is resumed.
+        """
+
+    @abstractmethod
+    def read(self, stop: int) -> list[Frame]:
+        """Return the frames before `stop` that have not been read yet, in order.
+
+        Waits until all of them are here or are known to be missing. Every index is given once.
+        """
+
+    def announce(self, event: Event) -> None:  # noqa: B027 (not every source needs it)
+        """Learn that something happens to the person. Only a simulated brain answers."""
+
+    def elapsed(self) -> float:
+        """Return the seconds since the run began, by the clock of the scanner."""
+        return 0.0
+
+    def participant(self, session: str, run: int, trials: int) -> Any:
+        """Return the participant of a run, if the source knows who that was.
+
+        By default None: the person is then simulated as the protocol describes.
+        """
+        return None
+
+
+def make_source(protocol: Protocol, folder: str | os.PathLike | None = None) -> Source:
+    """Return the source that a protocol names.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    folder : path-like, optional
+        What paths in the protocol are relative to.
+    """
+    return SOURCES.get(protocol.source.name).make(protocol, folder)

@@ -1,0 +1,75 @@
+"""Frames of a simulated brain, which answers what happens to it."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bciigl.base.registry import Specification
+from bciigl.brain import Brain, Event, Scanner
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import session_trials, trials_per_run
+from bciigl.source.interface import Frame, Source
+
+
+class SimulatedSource(Source):
+    """The simulated brain that a protocol describes, in a simulated scanner.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    folder : path-like, optional
+        What paths in the protocol are relative to.
+
+    Attributes
+    ----------
+    brain : Brain
+        Who lies in the scanner.
+    """
+
+    group = "simulated"
+
+    def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
+        self.brain = Brain(protocol, folder)
+        self.tr = protocol.timing.tr
+        self.region = self.brain.region
+        self.fingerprint = self.brain.fingerprint
+        self._scanner: Scanner | None = None
+
+    @property
+    def sidecar(self) -> Mapping[str, Any]:
+        """That it is simulated, and at what noise."""
+        return {"Manufacturer": "simulated", "NoiseWeight": self.brain.protocol.brain.noise}
+
+    def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
+        """Begin a run; its noise is that of the protocol's seed."""
+        protocol = self.brain.protocol
+        trials = trials_per_run(protocol, session_trials(protocol)[session])[run - 1]
+        self._scanner = self.brain.scan(session, run, trials=trials)
+
+    def announce(self, event: Event) -> None:
+        """Let the brain respond to an event."""
+        self._scanner.announce(event)
+
+    def read(self, stop: int) -> list[Frame]:
+        """Return the frames before `stop` that have not been read yet."""
+        first = self._scanner.taken
+        # Rounded to 32 bits, as recordings keep them: what is estimated now is what would be
+        # estimated from the recording.
+        values = self._scanner.until(stop * self.tr).astype(np.float32).astype(float)
+        times = [(first + place + 1) * self.tr for place in range(len(values))]
+        return [
+            Frame(first + place, each, time, time)
+            for place, (each, time) in enumerate(zip(values, times, strict=True))
+        ]
+
+    def elapsed(self) -> float:
+        """Return the seconds from the beginning of the run to the end of the last frame read."""
+        return self._scanner.time
+
+
+SIMULATED = Specification(
+    "simulated", SimulatedSource, "simulated brain", "by the model of fmrisim"
+)
