@@ -1,0 +1,271 @@
+"""Checks for custom learners, agents, sources and participants, as Gymnasium's `check_env`.
+
+Each raises `ConformanceError` that says what is wrong, and returns nothing if all is well::
+
+    from bciigl.testing import check_learner
+
+    check_learner(MyLearner())
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bciigl.base.errors import BciiglError
+from bciigl.brain.events import Event
+from bciigl.learn.diagnose import VERDICTS, Verdict
+from bciigl.loop.agent import Choice
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import frames_per_run
+from bciigl.recording.trial import Shown
+from bciigl.recording.truth import Truth
+from bciigl.source.interface import CORRUPT, MISSING, STATUSES, Source
+
+OPTIONS, FEATURES, TRIALS, RUNS = 3, 6, 240, 6
+
+
+class ConformanceError(BciiglError, AssertionError):
+    """How a learner, an agent, a source or a participant breaks its interface."""
+
+
+def check_learner(learner: Any, told: str = "") -> None:
+    """Check that a learner can be used wherever bciigl uses learners.
+
+    Parameters
+    ----------
+    learner : estimator
+        Not fitted. It is cloned, and stays as it is.
+    told : str
+        What `fit` is given: ``""`` for feedback, ``"reward"`` or ``"label"``.
+    """
+    rng = np.random.default_rng(0)
+    label, action = rng.integers(OPTIONS, size=(2, TRIALS))
+    action[:OPTIONS] = range(OPTIONS)
+    match = label == action
+    context = 3 * np.eye(OPTIONS, FEATURES)[label] + rng.standard_normal((TRIALS, FEATURES))
+    feedback = 3 * np.eye(OPTIONS, FEATURES)[action] + rng.standard_normal((TRIALS, FEATURES))
+    feedback += 4 * match[:, None] * np.eye(1, FEATURES, FEATURES - 1)
+    run = np.arange(TRIALS) * RUNS // TRIALS + 1
+    propensity = np.full(TRIALS, 1 / OPTIONS)
+    given = {
+        "": (context, action, feedback),
+        "reward": (context, action, match.astype(float)),
+        "label": (context, label),
+    }
+    _require(told in given, f"told should be one of {', '.join(map(repr, given))}, got {told!r}")
+    named = {"run": run}
+    if told != "label":
+        named["propensity"] = propensity
+    if not told:
+        named["catch"] = np.zeros(TRIALS, bool)
+    before = [each.copy() for each in given[told]]
+    fitted, again = (_call(clone(learner).fit, *given[told], **named) for _ in range(2))
+    for one, other in zip(before, given[told], strict=True):
+        _require(np.array_equal(one, other), "fit should not change the arrays it is given")
+    chosen = _call(fitted.predict, context, run=run)
+    _require(
+        np.shape(chosen) == (TRIALS,) and np.isin(chosen, range(OPTIONS)).all(),
+        f"predict should return an action from 0 to {OPTIONS - 1} for each context",
+    )
+    _require(
+        np.array_equal(chosen, again.predict(context, run=run)),
+        "fit should give the same policy for the same data; use random_state",
+    )
+    _check_probabilities(fitted, context, run, chosen)
+    score = _call(fitted.score, context, label, run=run)
+    _require(
+        np.isclose(score, (chosen == label).mean()), "score should be the share of right choices"
+    )
+    if not told:
+        decoded = np.asarray(_call(fitted.decode, feedback, action, run=run))
+        _require(
+            decoded.shape == (TRIALS,) and (decoded >= 0).all() and (decoded <= 1).all(),
+            "decode should return a probability of reward for each trial",
+        )
+        verdict = _call(fitted.diagnose)
+        _require(
+            isinstance(verdict, Verdict) and verdict.verdict in VERDICTS,
+            f"diagnose should return a Verdict: {', '.join(VERDICTS)}",
+        )
+    broken = context.copy()
+    broken[0, 0] = np.nan
+    try:
+        clone(learner).fit(broken, *given[told][1:], **named)
+    except ValueError:
+        return
+    raise ConformanceError("fit should refuse contexts that are not finite with a ValueError")
+
+
+def _check_probabilities(
+    fitted: Any, context: np.ndarray, run: np.ndarray, chosen: np.ndarray
+) -> None:
+    probable = np.asarray(_call(fitted.predict_proba, context, run=run))
+    _require(
+        probable.shape == (TRIALS, OPTIONS)
+        and (probable >= 0).all()
+        and np.allclose(probable.sum(axis=1), 1),
+        "predict_proba should return a probability for each context and action",
+    )
+    _require(
+        np.array_equal(probable.argmax(axis=1), chosen),
+        "predict should choose the action that predict_proba finds most probable",
+    )
+
+
+def check_agent(make: Callable[[], Any]) -> None:
+    """Check that an agent can take part in sessions.
+
+    Parameters
+    ----------
+    make : function
+        Returns a new agent for `OPTIONS` options each time; all of them are alike.
+    """
+    for name in ("begin_run", "act", "observe", "end_run", "explore"):
+        _require(hasattr(make(), name), f"an agent should have the method {name}")
+    known = {"context", "action", "feedback", "propensity", "catch"}
+    asked = set(inspect.signature(make().observe).parameters)
+    _require(asked == known, f"observe should take {', '.join(sorted(known))}: no reward")
+    guesses = [_guesses(make()) for _ in range(2)]
+    _require(
+        guesses[0] == guesses[1],
+        "an agent should draw random numbers from self.rng alone, so that it can be resumed",
+    )
+    # Each probability is an honest one: inverse propensities of an action have a mean of 1.
+    weights = np.array([[1 / p * (a == each) for each in range(OPTIONS)] for a, p in guesses[0]])
+    mean, error = weights.mean(axis=0), weights.std(axis=0) / np.sqrt(len(weights))
+    explores = np.array([p for _, p in guesses[0]]).max() < 1
+    if explores:
+        _require(
+            (np.abs(mean - 1) < 5 * error + 0.05).all(),
+            "a propensity should be the probability with which the guess was made",
+        )
+
+
+def _guesses(agent: Any) -> list[tuple[int, float]]:
+    """Return what an agent guesses in some runs of made-up trials."""
+    rng = np.random.default_rng(1)
+    found = []
+    _require(agent.n_actions == OPTIONS, f"n_actions should be {OPTIONS}, got {agent.n_actions!r}")
+    for run in range(4):
+        agent.begin_run(np.random.default_rng(run))
+        for _ in range(100):
+            context, feedback = rng.standard_normal((2, FEATURES))
+            kept = context.copy()
+            choice = Choice(*_call(agent.act, context))
+            _require(np.array_equal(context, kept), "act should not change the context")
+            _require(
+                choice.action in range(OPTIONS) and 0 < choice.propensity <= 1,
+                f"act should return an action from 0 to {OPTIONS - 1} and its propensity",
+            )
+            found.append((int(choice.action), float(choice.propensity)))
+            _call(agent.observe, context, choice.action, feedback, choice.propensity, catch=False)
+        agent.end_run()
+    return found
+
+
+def check_source(source: Source, protocol: Protocol) -> None:
+    """Check that a source gives the frames of a run as the session loop expects them.
+
+    Parameters
+    ----------
+    source : Source
+        A new one.
+    protocol : Protocol
+        The experiment that it was made for.
+    """
+    _require(source.tr > 0, f"tr should be above 0, got {source.tr!r}")
+    _require(
+        source.n_voxels == len(source.region) > 0, "n_voxels should be the number of the region's"
+    )
+    _require(
+        np.shape(source.affine) == (4, 4) and np.isfinite(source.affine).all(),
+        "affine should be a matrix of shape (4, 4)",
+    )
+    options = protocol.task.options
+    trials = min(protocol.task.trials, protocol.task.trials_per_run)
+    length = frames_per_run(protocol, trials)
+    for run in (1, 1):  # a run can be begun again, as after a crash
+        source.begin_run("train", run, length)
+        source.announce(Event("imagination", protocol.timing.burn_in, options[0]))
+        frames = []
+        for stop in (*range(1, 4), length // 2, length // 2, length):
+            frames += _call(source.read, stop)
+            indices = [each.index for each in frames if each.status != "duplicate"]
+            _require(
+                indices == list(range(stop)),
+                f"read({stop}) should give every frame before {stop} once and in order",
+            )
+        _require(source.elapsed() >= 0, "elapsed should be the seconds since the run began")
+        for each in frames:
+            _check_frame(each, source.n_voxels)
+
+
+def _check_frame(frame: Any, voxels: int) -> None:
+    _require(
+        frame.status in STATUSES,
+        f"a frame's status should be one of {', '.join(STATUSES)}, got {frame.status!r}",
+    )
+    if frame.status in (MISSING, CORRUPT):
+        _require(frame.values is None, f"a {frame.status} frame should have no values")
+    else:
+        _require(
+            np.shape(frame.values) == (voxels,) and np.isfinite(frame.values).all(),
+            f"a frame's values should be {voxels} finite numbers",
+        )
+    _require(
+        0 <= frame.acquired <= frame.arrived + 1e-9,
+        "a frame should be acquired before it arrives, both in seconds since the run began",
+    )
+
+
+def check_participant(participant: Any, protocol: Protocol) -> None:
+    """Check that a participant can take part in a run.
+
+    Parameters
+    ----------
+    participant : Participant
+        Of a run with a few trials.
+    protocol : Protocol
+        The experiment.
+    """
+    options = len(protocol.task.options)
+    _require(participant.trials > 0, "trials should be the number of trials in the run")
+    actions = []
+    for trial in range(participant.trials):
+        first = _call(participant.imagine, trial)
+        _require(first.kind == "imagination", "a trial should begin with imagination")
+        shown = _call(participant.shown, trial)
+        _require(
+            shown is None or (isinstance(shown, Shown) and shown.action in range(options)),
+            "shown should return a Shown, or None where the agent guesses",
+        )
+        actions.append(trial % options if shown is None else shown.action)
+        kinds = [each.kind for each in _call(participant.answer, trial, actions[-1])]
+        _require(
+            kinds == list(protocol.task.events[1:]),
+            f"answer should return the events {', '.join(protocol.task.events[1:])}, got {kinds}",
+        )
+    truth = _call(participant.truth, actions)
+    _require(truth is None or isinstance(truth, Truth), "truth should return a Truth, or None")
+    if truth is not None:
+        _require(
+            np.array_equal(truth.match, np.asarray(truth.meant) == actions),
+            "a match should be a guess of the option meant",
+        )
+
+
+def _call(function: Callable, *arguments: Any, **named: Any) -> Any:
+    """Call a method, and say its name if it fails."""
+    try:
+        return function(*arguments, **named)
+    except Exception as error:
+        name = getattr(function, "__name__", str(function))
+        raise ConformanceError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConformanceError(message)
