@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -99,9 +99,9 @@ def simulate(
 
 def _is_folder(agent: str | None) -> bool:
     """Tell whether an agent is given as the folder of a saved policy, not by name."""
-    from bciigl.protocol.model import PolicyName
+    from bciigl.base.registry import AGENTS
 
-    return agent is not None and agent not in get_args(PolicyName) and os.path.isdir(agent)
+    return agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
 
 
 def _recorded(
