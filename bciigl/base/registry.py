@@ -18,7 +18,6 @@ from typing import Any
 
 from bciigl.base.errors import BciiglError, did_you_mean
 
-
 # In the order in which learners are listed.
 _TOLD = ("", "reward", "label", "policy")
 

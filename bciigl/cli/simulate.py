@@ -18,7 +18,7 @@ from bciigl.cli.results import echo_results
 if TYPE_CHECKING:
     from bciigl.loop import Clock
     from bciigl.recording import Dataset
-    from bciigl.study.arrays import Recorded, Result
+    from bciigl.study.learning import Result, Sessions
 
 DEFAULT = "number_guessing"
 
@@ -92,9 +92,9 @@ def simulate(
     policy = agent if _is_folder(agent) else None
     folder = _recorded(protocol, changes, policy, out, resume, clock)
     dataset = open_dataset(folder)
-    recorded, results = _learned(dataset)
+    sessions, results = _learned(dataset)
     further = {} if clock is None else {"lateness_seconds": clock.report()}
-    echo_results(recorded, results, dataset, folder, as_json, **further)
+    echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
 def _is_folder(agent: str | None) -> bool:
@@ -143,15 +143,15 @@ def _recorded(
     return folder
 
 
-def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
+def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
     """Return what can be learned from a recording, and what its learners make of it."""
     from bciigl.base.errors import BciiglError
-    from bciigl.study.sessions import learn_session, load_session
+    from bciigl.study.learning import learn_session, load_sessions
 
     try:
-        recorded = load_session(dataset)
+        sessions = load_sessions(dataset)
         with steps() as report:
-            return recorded, learn_session(dataset, recorded, report=report)
+            return sessions, learn_session(dataset.protocol, sessions, report=report)
     except BciiglError as error:
         raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
     except KeyboardInterrupt:

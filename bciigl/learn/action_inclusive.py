@@ -1,5 +1,6 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -26,8 +27,7 @@ from bciigl.learn.interactions import (
     prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
-from bciigl.learn.refit import refitted
-from bciigl.learn.search import Task, discover, in_folds
+from bciigl.learn.search import Found, Task, discover, in_folds
 from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
@@ -135,7 +135,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             elif self.method == "paper":
                 fitted = _fitted_plainly(data, self.random_state)
             else:
-                fitted = _fitted_robustly(data, expected, self.one_right)
+                fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
         self.context_scaling_, self.feedback_scaling_ = fitted.scalings
         self.policy_, self.decoder_ = fitted.policy, fitted.decoder
         self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
@@ -157,6 +157,12 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         check_actions(action, self.n_actions_)
         odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
         return expit(of_action(odds, action))
+
+    def _refitted(self, task: Task, found: Found, data: Prepared) -> None:
+        """Return a policy and a decoder in place of those found; None keeps them.
+
+        For subclasses whose features are not Gaussian; see `bciigl.labelled.refit`.
+        """
 
     def _expectation(self, data: Prepared) -> Expectation:
         """Return the match rate expected of each trial."""
@@ -207,7 +213,9 @@ class _Fitted(NamedTuple):
     diagnosis: Verdict
 
 
-def _fitted_robustly(data: Prepared, expected: Expectation, one_right: bool) -> _Fitted:
+def _fitted_robustly(
+    data: Prepared, expected: Expectation, one_right: bool, refitted: Callable
+) -> _Fitted:
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
     task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, shortened
 from bciigl.base.files import named_errors, written_folder
+from bciigl.base.registry import LEARNERS
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit
 from bciigl.learn.diagnose import VERDICTS, Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis, FullConditionalIGL
-from bciigl.learn.ids import make_learner
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
 
 VERSION = 1
@@ -59,7 +59,7 @@ class _Settings(BaseModel):
 
 def check_saveable(learner: str | BaseEstimator) -> None:
     """Raise `InputError` unless a learner, or the learner of an id, can be saved."""
-    kind = type(make_learner(learner) if isinstance(learner, str) else learner)
+    kind = type(LEARNERS.get(learner).make() if isinstance(learner, str) else learner)
     if _LEARNERS.get(kind.__name__) is not kind:
         raise InputError(f"only {', '.join(_LEARNERS)} can be saved, got {kind.__name__}")
 
