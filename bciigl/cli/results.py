@@ -9,6 +9,8 @@ import click
 from bciigl.cli.output import echo_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bciigl.recording import Dataset
     from bciigl.study.learning import Result, Sessions
 
@@ -24,14 +26,18 @@ def echo_results(
     """Print results, of a dataset or of the arrays at `source`, and what else goes with them."""
     if dataset is not None:
         found = _session_document(dataset, sessions, results) | further
-        echo_json(found) if as_json else click.echo(_session_in_words(found, sessions, results))
+        options = dataset.protocol.task.options
+        words = _in_words(sessions, results, options)
+        echo_json(found) if as_json else click.echo(_session_in_words(found, words))
     elif as_json:
         echo_json({"arrays": source, **_document(sessions, results)})
     else:
         click.echo(_in_words(sessions, results))
 
 
-def _document(sessions: Sessions, results: list[Result]) -> dict[str, Any]:
+def _document(
+    sessions: Sessions, results: list[Result], options: Sequence[object] | None = None
+) -> dict[str, Any]:
     """Return results as plain data."""
     trials = sessions["train"].interactions
     return {
@@ -40,7 +46,7 @@ def _document(sessions: Sessions, results: list[Result]) -> dict[str, Any]:
         "chance": 100 / trials.n_actions,
         "test_trials": _test_trials(sessions),
         "centred": _centred(sessions),
-        "learners": {each.learner_id: each.as_dict() for each in results},
+        "learners": {each.learner_id: each.as_dict(options) for each in results},
     }
 
 
@@ -57,7 +63,7 @@ def _session_document(
         "noise": protocol.brain.noise,
         "seed": protocol.seed,
         "agent": protocol.agent.policy,
-        **_document(sessions, results),
+        **_document(sessions, results, protocol.task.options),
         "matches_by_fifths": matches_by_fifths(sessions["train"]),
         "scanner_hours": about["scanner_hours"],
         "test_scanner_hours": about["test_scanner_hours"],
@@ -65,7 +71,9 @@ def _session_document(
     }
 
 
-def _in_words(sessions: Sessions, results: list[Result]) -> str:
+def _in_words(
+    sessions: Sessions, results: list[Result], options: Sequence[object] | None = None
+) -> str:
     """Return a short table of results, and each verdict with its reason."""
     from bciigl.report.results import cells
 
@@ -79,16 +87,17 @@ def _in_words(sessions: Sessions, results: list[Result]) -> str:
     for each in results:
         learner, accuracy, interval, verdict, rates = cells(each)
         lines.append(f"{learner:<14}{accuracy:>10}{interval:>17}  {verdict:<12}{rates}")
-    lines += [f"{each.learner_id}: {each.diagnosis}" for each in results if each.diagnosis]
+    verdicts = {each.learner_id: each.diagnosis for each in results if each.diagnosis}
+    lines += [f"{name}: {found.named(options)}" for name, found in verdicts.items()]
     return "\n".join(lines)
 
 
-def _session_in_words(about: dict[str, Any], sessions: Sessions, results: list[Result]) -> str:
+def _session_in_words(about: dict[str, Any], table: str) -> str:
     """Return the table of a recorded session, and what it would cost in a scanner."""
     lines = [
         f"{about['protocol']}: noise {about['noise']:g}, seed {about['seed']}, "
         f"{about['agent']} guesses",
-        _in_words(sessions, results),
+        table,
     ]
     if about["matches_by_fifths"] is not None:
         rates = " ".join(

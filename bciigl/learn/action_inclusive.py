@@ -13,7 +13,14 @@ from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
-from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
+from bciigl.learn.diagnose import (
+    DOUBTFUL,
+    Diagnosis,
+    Verdict,
+    diagnosed,
+    refuse_adaptive,
+    too_few_trials,
+)
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     InputError,
@@ -73,6 +80,9 @@ class ActionInclusiveIGL(DiagnosedPolicy):
        NeurIPS 2022.
     """
 
+    _learned = {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"}
+    _diagnoses = (Diagnosis, Verdict)
+
     def __init__(
         self,
         n_actions: int | None = None,
@@ -108,8 +118,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         feedback : array, (trials, features)
             What the brain answered.
         propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default. Without it,
-            guesses that were better than chance are learned upside down.
+            The probability with which each action was taken; uniform by default. Guesses that
+            contexts can tell are refused without it: they would be learned upside down.
         run : array, (trials,), optional
             The run of each trial, in the order of time. Each run is centred by its own mean, and
             what is learned is tested on runs it was not learned from.
@@ -128,6 +138,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             catch=catch,
             n_actions=self.n_actions,
         )
+        if propensity is None:
+            refuse_adaptive(data)
         expected = self._expectation(data)
         with one_thread():
             if data.trials < FEWEST_TRIALS:

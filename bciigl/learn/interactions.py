@@ -161,21 +161,20 @@ def prepare(
 
 def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     """Return how many actions there are: as given, or one more than the largest, at least 2."""
-    if n_actions is None:
-        if (first := action.min()) > 0:
-            raise InputError(
-                f"action must start at 0, got {first} to {action.max()}: subtract {first}, or give "
-                "n_actions if there are actions that were never taken"
-            )
+    first, counted = action.min(), n_actions is None
+    if counted:
         n_actions = max(int(action.max()) + 1, 2)
     elif not isinstance(n_actions, (int, np.integer)) or n_actions < 2:
         raise InputError(f"n_actions must be a whole number of 2 or more, got {n_actions!r}")
     if n_actions > MOST_ACTIONS:
         raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {n_actions}")
-    if action.min() < 0 or action.max() >= n_actions:
+    if counted and first > 0:
         raise InputError(
-            f"action must be from 0 to {n_actions - 1}, got {action.min()} to {action.max()}"
+            f"action must start at 0, got {first} to {action.max()}: subtract {first}, or give "
+            "n_actions if there are actions that were never taken"
         )
+    if first < 0 or action.max() >= n_actions:
+        raise InputError(f"action must be from 0 to {n_actions - 1}, got {first} to {action.max()}")
     return int(n_actions)
 
 

@@ -96,14 +96,16 @@ def _head(session: Session) -> Section:
             f"{about['scanner_hours']:.1f} h in a real scanner, as planned",
         ),
     ]
-    return Section("At a glance", numbers=numbers, notices=[*_verdict(main), *_missing(session)])
+    return Section(
+        "At a glance", numbers=numbers, notices=[*_verdict(session, main), *_missing(session)]
+    )
 
 
-def _verdict(result: Result | None) -> list[Notice]:
+def _verdict(session: Session, result: Result | None) -> list[Notice]:
     """Return a learner's verdict about itself."""
     if result is None or result.diagnosis is None:
         return []
-    found = result.diagnosis
+    found = result.diagnosis.named(session.dataset.protocol.task.options)
     text = " ".join(filter(None, (_sentence(found.reason), found.remedy)))
     title = f"{result.learner_id} says of itself: {VERDICTS[found.verdict]}"
     return [Notice(MOODS[found.verdict], title, text)]
@@ -165,7 +167,7 @@ def _results(session: Session) -> Section:
             notice
             for each in session.blind
             if each is not session.main
-            for notice in _verdict(each)
+            for notice in _verdict(session, each)
         ],
     )
 

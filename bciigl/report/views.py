@@ -9,7 +9,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
-from bciigl.learn.diagnose import Diagnosis
+from bciigl.learn.diagnose import TRUST, Diagnosis
 from bciigl.recording import Dataset
 from bciigl.report.guesses import guesses_drawing, matches_by_run
 from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
@@ -106,12 +106,17 @@ def _decoding(session: Session) -> list[Section]:
                 "A learner without rewards has to find them in the feedback. Where it succeeds, "
                 "there are two heaps for each option: guesses that it takes for mismatches at the "
                 "left, and those that it takes for matches at the right.",
-                f"The verdict of {session.main.learner_id}: {session.main.diagnosis}",
+                *_verdict(session.main, options),
             ],
             tables=_actions(session),
             drawings=[drawing],
         )
     ]
+
+
+def _verdict(result: Result, options: Sequence[object]) -> list[str]:
+    found = result.diagnosis
+    return [] if found is None else [f"The verdict of {result.learner_id}: {found.named(options)}"]
 
 
 def _actions(session: Session) -> list[Table]:
@@ -138,10 +143,16 @@ def _actions(session: Session) -> list[Table]:
         "match from mismatch",
         "probability that they are confused",
     )
+    doubt = (
+        ""
+        if found.verdict == TRUST
+        else " The learner is not sure to have found the reward: if it has not, these numbers mean "
+        "nothing, however good they look."
+    )
     caption = (
         "What the learner found out about itself on runs it had not seen. Match rates are of the "
         "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
-        "guesses. Match from mismatch: their distance, in units of their width."
+        "guesses. Match from mismatch: their distance, in units of their width." + doubt
     )
     return [Table(head, rows, caption)]
 

@@ -257,14 +257,15 @@ class Result:
         """How far the learner can be trusted, if it knows."""
         return getattr(self.learner, "diagnosis_", None)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, as for JSON."""
+    def as_dict(self, options: Sequence[object] | None = None) -> dict[str, Any]:
+        """Return plain data, as for JSON, with the options' own names where they are given."""
+        found = self.diagnosis
         return {
             "accuracy": self.accuracy,
             "interval": self.interval,
             "match_rates": self.match_rates,
             "objective": getattr(self.learner, "objective_", None),
-            "diagnosis": None if self.diagnosis is None else self.diagnosis.as_dict(),
+            "diagnosis": None if found is None else found.named(options).as_dict(),
         }
 
 

@@ -41,6 +41,7 @@ class Point:
         self.name, self.value, self.found = name, value, found
 
     def __lt__(self, other: "Point") -> bool:
+        """Sort by name."""
         return self.name < other.name
 
     def load(self) -> object:
