@@ -18,7 +18,7 @@ from sessions import number_guessing
 
 from bciigl.loop import record
 from bciigl.recording import open_dataset
-from bciigl.study.sessions import matches_by_fifths
+from bciigl.study.learning import load_sessions, matches_by_fifths
 
 AGENT = {"policy": "epsilon-greedy", "epsilon": 0.2, "uniform_runs": 3}
 
@@ -33,7 +33,7 @@ def session(noise: float, seed: int) -> tuple[list[float], np.ndarray]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "session")
         record(protocol, out, progress=lambda done, _: calls.append((done, time.perf_counter())))
-        fifths = matches_by_fifths(open_dataset(out))
+        fifths = matches_by_fifths(load_sessions(open_dataset(out))["train"])
     done, when = np.array(calls).T
     # It is called after each trial and, with the same number again, after each run.
     in_run = (np.diff(done) == 1) & (np.diff(done, prepend=0)[:-1] == 1)

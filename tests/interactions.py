@@ -1,5 +1,6 @@
 """Made-up interactions whose truth is known: Gaussian contexts, feedback that has the action."""
 
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,3 +175,17 @@ def arrays_of(train: Session, test: Session) -> dict[str, np.ndarray]:
         "test_label": test.right.argmax(axis=1),
         "test_run": test.run,
     }
+
+
+def flat(sessions: dict[str, Any]) -> SimpleNamespace:
+    """Return sessions as a file of recorded interactions has them; None for what is not there."""
+    train, truth = sessions["train"]
+    test, tested = sessions.get("test", (None, None))
+    return SimpleNamespace(
+        **vars(train),
+        reward=truth and truth.match,
+        label=truth and truth.meant,
+        test_context=test and test.context,
+        test_run=test and test.run,
+        test_label=tested and tested.meant,
+    )

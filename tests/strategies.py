@@ -25,7 +25,9 @@ def values(field: dict) -> st.SearchStrategy:
     """Return what the schema allows in a field, at its ends too."""
     for several in ("anyOf", "oneOf"):
         if several in field:
-            return st.one_of(*map(values, field[several]))
+            # An enum beside any text: ids of bciigl, and of packages that are not installed here.
+            listed = [each for each in field[several] if "enum" in each]
+            return st.one_of(*map(values, listed or field[several]))
     field = resolve(field)
     if "const" in field:
         return st.just(field["const"])
@@ -48,7 +50,8 @@ def _numbers(field: dict) -> st.SearchStrategy:
 def _arrays(field: dict) -> st.SearchStrategy:
     if "prefixItems" in field:
         return st.tuples(*map(values, field["prefixItems"])).map(list)
-    most = min(field["maxItems"], 8)
+    listed = [each["enum"] for each in field["items"].get("anyOf", []) if "enum" in each]
+    most = min(field["maxItems"], 8, *map(len, listed))
     return st.lists(
         values(field["items"]), min_size=field["minItems"], max_size=most, unique_by=str
     )

@@ -9,6 +9,7 @@ A package adds its own by an entry point, as bciigl does in its setup.cfg::
 where ``MY_LEARNER`` is a `Specification` whose id is the entry point's name.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from bciigl.base.errors import BciiglError, did_you_mean
+
+# In the order in which learners are listed.
+_TOLD = ("", "reward", "label", "policy")
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,16 @@ class Specification:
     id : str
         What protocols, commands and tables call it.
     make : function or class
-        Makes one, from keyword arguments.
+        Makes one. A learner gets those keyword arguments that its signature has; for an agent see
+        `bciigl.loop.agent.make_agent`.
     name : str
         Plain name, such as "AI-IGL, no labels".
-    sentence : str
-        What reports say about it in their methods.
+    sentence : str or function
+        What reports say about it in their methods, without the full stop; of an agent, what
+        follows "The agent". A function is called with the protocol.
     told : str
-        Of a learner: what it is told besides contexts, actions and feedback, ``"reward"`` or
-        ``"label"``; empty if nothing.
+        What it is given besides contexts, actions and feedback. A learner: ``"reward"`` or
+        ``"label"``. An agent: ``"policy"``, a saved one. Empty if nothing.
     published_as : str
         The learner of the paper whose figures are shown beside it; empty if there is none.
     style : dict
@@ -44,7 +50,7 @@ class Specification:
     id: str
     make: Callable[..., Any]
     name: str
-    sentence: str = ""
+    sentence: str | Callable[[Any], str] = ""
     told: str = ""
     published_as: str = ""
     style: Mapping[str, Any] = field(default_factory=dict)
@@ -67,8 +73,8 @@ class Registry:
 
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
-        # bciigl's own come first, in the order of setup.cfg, and cannot be replaced by others'.
-        points = sorted(entry_points(group=self.group), key=lambda each: not _is_own(each))
+        # bciigl's own come first, and cannot be replaced by others'.
+        points = sorted(entry_points(group=self.group), key=lambda each: (not _is_own(each), each))
         found: dict[str, EntryPoint] = {}
         for point in points:
             found.setdefault(point.name, point)
@@ -83,6 +89,16 @@ class Registry:
     def own_ids(self) -> tuple[str, ...]:
         """The ids of those that come with bciigl."""
         return tuple(name for name, point in self._found.items() if _is_own(point))
+
+    def all(self) -> list[Specification]:
+        """Return all that can be loaded: those told nothing first, then by id."""
+        found = []
+        for name in self.ids:
+            try:
+                found.append(self.get(name))
+            except BciiglError as error:
+                logging.getLogger("bciigl").warning("%s", error)
+        return sorted(found, key=lambda each: (_TOLD.index(each.told), each.id))
 
     def get(self, name: str) -> Specification:
         """Return a specification.
@@ -102,9 +118,10 @@ class Registry:
             found = point.load()
         except Exception as error:  # another package's code may fail in any way
             raise BciiglError(f"{self.kind} {name!r} cannot be loaded: {error}") from error
-        if not isinstance(found, Specification) or found.id != name:
+        if not isinstance(found, Specification) or found.id != name or found.told not in _TOLD:
             raise BciiglError(
-                f"{self.kind} {name!r}: {point.value} should be a Specification with that id"
+                f"{self.kind} {name!r}: {point.value} should be a Specification with that id, "
+                f"told one of {', '.join(map(repr, _TOLD))}"
             )
         return found
 

@@ -39,7 +39,7 @@ class _Runs(click.ParamType):
     "--learner",
     "learners",
     multiple=True,
-    help="Only ai_igl, ai_igl_paper, igl_full_ci, cb or ceiling; may be repeated.",
+    help="Only this one, by its id such as ai_igl; may be repeated.",
 )
 @click.option("--several-right", is_flag=True, help="Several actions may be right, or none.")
 @click.option(
@@ -75,32 +75,38 @@ def learn(
     from bciigl.base.files import written_folder
     from bciigl.learn.persistence import check_saveable, write_learner
     from bciigl.recording import is_dataset, open_dataset
-    from bciigl.study.arrays import learn_with, learners_for, load_arrays
-    from bciigl.study.sessions import load_session, session_learners
+    from bciigl.study.learning import (
+        learn_with,
+        learners_for,
+        load_arrays,
+        load_sessions,
+        select,
+        session_learners,
+    )
 
     dataset = open_dataset(source) if is_dataset(source) else None
-    recorded = load_arrays(source) if dataset is None else load_session(dataset)
-    for session in ("train", "test") if dataset is not None else ():
-        if missing := dataset.missing_runs(session):
-            said = f"{missing} of the runs that the protocol plans for ses-{session} are missing"
+    sessions = load_arrays(source) if dataset is None else load_sessions(dataset)
+    for name in ("train", "test") if dataset is not None else ():
+        if missing := dataset.missing_runs(name):
+            said = f"{missing} of the runs that the protocol plans for ses-{name} are missing"
             click.echo(f"warning: {source}: {said}", err=True)
     try:
-        recorded = recorded.select(train_runs, test_runs)
+        sessions = select(sessions, train_runs, test_runs)
         if dataset is not None:
-            learners = learners or session_learners(dataset, recorded)
+            learners = learners or session_learners(dataset.protocol, sessions)
             seed = dataset.protocol.seed if seed is None else seed
-        wanted = learners_for(recorded, learners)
+        wanted = learners_for(sessions, learners)
         if out is not None:
             check_saveable(wanted[0])
         # The folder is made first: work should not end at a place that cannot be written.
         with nullcontext() if out is None else written_folder(out) as temporary, steps() as report:
             results = learn_with(
-                recorded, wanted, one_right=not several_right, seed=seed or 0, report=report
+                sessions, wanted, one_right=not several_right, seed=seed or 0, report=report
             )
             if out is not None:
                 write_learner(results[0].learner, temporary)
     except BciiglError as error:
         raise BciiglError(f"{source}: {error}") from error
-    echo_results(recorded, results, dataset, source, as_json)
+    echo_results(sessions, results, dataset, source, as_json)
     if out is not None and not as_json:
         click.echo(f"wrote {results[0].learner_id} to {out}")

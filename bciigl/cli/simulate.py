@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from bciigl.cli.results import echo_results
 
 if TYPE_CHECKING:
     from bciigl.recording import Dataset
-    from bciigl.study.arrays import Recorded, Result
+    from bciigl.study.learning import Result, Sessions
 
 DEFAULT = "number_guessing"
 
@@ -90,9 +90,9 @@ def simulate(
     policy = agent if _is_folder(agent) else None
     folder = _recorded(protocol, changes, policy, out, resume, real_time, late)
     dataset = open_dataset(folder)
-    recorded, results = _learned(dataset)
+    sessions, results = _learned(dataset)
     further = {"lateness_seconds": _lateness(late)} if real_time else {}
-    echo_results(recorded, results, dataset, folder, as_json, **further)
+    echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
 def _lateness(late: list[float]) -> dict[str, float]:
@@ -105,9 +105,9 @@ def _lateness(late: list[float]) -> dict[str, float]:
 
 def _is_folder(agent: str | None) -> bool:
     """Tell whether an agent is given as the folder of a saved policy, not by name."""
-    from bciigl.protocol.model import PolicyName
+    from bciigl.base.registry import AGENTS
 
-    return agent is not None and agent not in get_args(PolicyName) and os.path.isdir(agent)
+    return agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
 
 
 def _recorded(
@@ -151,15 +151,15 @@ def _recorded(
     return folder
 
 
-def _learned(dataset: Dataset) -> tuple[Recorded, list[Result]]:
+def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
     """Return what can be learned from a recording, and what its learners make of it."""
     from bciigl.base.errors import BciiglError
-    from bciigl.study.sessions import learn_session, load_session
+    from bciigl.study.learning import learn_session, load_sessions
 
     try:
-        recorded = load_session(dataset)
+        sessions = load_sessions(dataset)
         with steps() as report:
-            return recorded, learn_session(dataset, recorded, report=report)
+            return sessions, learn_session(dataset.protocol, sessions, report=report)
     except BciiglError as error:
         raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
     except KeyboardInterrupt:

@@ -4,11 +4,12 @@ from functools import lru_cache
 from typing import Any
 
 from bciigl.base.threads import one_thread
+from bciigl.labelled.refit import labelled_learner
 from bciigl.labelled.rules import Labelled, find_rule, interactions
-from bciigl.labelled.study import PARAMETERS, LabelledCell, Loads, digest_of
-from bciigl.study.arrays import Recorded, learn_from
+from bciigl.labelled.study import LabelledCell, Loads, digest_of
 from bciigl.study.cell import ONE_AT_A_TIME, versions
 from bciigl.study.grid import StudyError
+from bciigl.study.learning import Sessions, learn_from
 
 
 def run_labelled_cell(cell: LabelledCell) -> dict[str, Any]:
@@ -18,11 +19,11 @@ def run_labelled_cell(cell: LabelledCell) -> dict[str, Any]:
     """
     with ONE_AT_A_TIME, one_thread():
         rule = cell.rule or find_rule(cell.feedback)
-        recorded = interactions(data_of(cell), rule, cell.random, samples=cell.samples)
+        sessions = interactions(data_of(cell), rule, cell.random, samples=cell.samples)
         return {
             **cell.identity,
             "versions": versions(),
-            "results": [_result(recorded, each, cell) for each in cell.entries],
+            "results": [_result(sessions, each, cell) for each in cell.entries],
         }
 
 
@@ -51,9 +52,9 @@ def _loaded(source: Loads, expected: str) -> tuple[Labelled, str]:
     return data, digest_of(data)
 
 
-def _result(recorded: Recorded, learner: str, cell: LabelledCell) -> dict[str, Any]:
+def _result(sessions: Sessions, learner: str, cell: LabelledCell) -> dict[str, Any]:
     seed = int(cell.random.rng("learner").integers(2**32))
-    found = learn_from(recorded, learner, seed=seed, parameters=PARAMETERS.get(learner))
+    found = learn_from(sessions, labelled_learner(learner), seed=seed)
     return {
         "learner": learner,
         "right": int(found.confusion.trace()),

@@ -12,8 +12,8 @@ from sklearn.decomposition import PCA
 
 from bciigl.base.errors import BciiglError, did_you_mean
 from bciigl.base.seeds import Seed
-from bciigl.learn.interactions import InputError, check_matrix
-from bciigl.study.arrays import Recorded
+from bciigl.learn.interactions import InputError, Interactions, check_matrix
+from bciigl.recording.truth import Session, Truth
 
 # Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
 # many standard deviations of its noise a reward moves it.
@@ -189,7 +189,7 @@ def interactions(
     *,
     samples: int | None = None,
     policy: Policy | None = None,
-) -> Recorded:
+) -> dict[str, Session]:
     """Return guesses about labelled data with their feedback, and examples to be tested on.
 
     A tenth of the examples is for testing, unless the data come with a part for that. The same seed
@@ -217,17 +217,15 @@ def interactions(
     guesses = Guesses(action, reward, row, examples, label, actions)
     feedback = _answers(rule, guesses, seed.rng("feedback"))
     context, test_context = reduced(examples[row], data.features[testing])
-    return Recorded(
-        context,
-        action,
-        reduced(feedback)[0],
-        propensity=propensity,
-        reward=reward.astype(float),
-        label=label[row],
-        test_context=test_context,
-        test_label=data.label[testing],
-        known_actions=actions,
-    )
+    return {
+        "train": Session(
+            Interactions(
+                context, action, reduced(feedback)[0], propensity=propensity, n_actions=actions
+            ),
+            Truth(label[row], reward.astype(float)),
+        ),
+        "test": Session(Interactions(test_context), Truth(data.label[testing])),
+    }
 
 
 def _answers(rule: Rule, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:

@@ -10,13 +10,11 @@ import numpy as np
 
 from bciigl import __version__
 from bciigl.base.seeds import Seed
+from bciigl.labelled.refit import labelled_learner
 from bciigl.labelled.rules import RULES, Labelled, Rule
-from bciigl.learn.ids import make_learner
 from bciigl.study.grid import StudyError, key_of
 
 LEARNERS = ("cb", "igl_full_ci", "ai_igl")
-PARAMETERS = {"cb": {"estimator": "one_right"}}
-"""Of learners here: the skyline knows that exactly one label is right, as AI-IGL does."""
 REPEATS = 20
 KEPT = ("name", "openml_id", "n", "k", "features", "majority", "own_test", "digest", "notes")
 
@@ -142,7 +140,7 @@ class LabelledCell:
             "learners": [
                 {
                     "learner": each,
-                    "parameters": make_learner(each, **PARAMETERS.get(each, {})).get_params(),
+                    "parameters": labelled_learner(each).make().get_params(),
                 }
                 for each in self.entries
             ],
@@ -196,7 +194,7 @@ class LabelledStudy:
         self._refuse_twins("called", lambda each: each.id)
         self._refuse_twins("made of the same data as", lambda each: each.digest)
         for each in self.learners:
-            make_learner(each)
+            labelled_learner(each)
 
     def _refuse_twins(self, words: str, what: Callable[[Dataset], Any]) -> None:
         seen: dict[Any, Dataset] = {}

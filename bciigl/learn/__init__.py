@@ -5,7 +5,6 @@ from bciigl.learn.bandit import ContextualBandit
 from bciigl.learn.ceiling import SupervisedCeiling
 from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalIGL
-from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import InputError
 from bciigl.learn.persistence import load_learner, save_learner
 
@@ -15,10 +14,8 @@ __all__ = [
     "Diagnosis",
     "FullConditionalIGL",
     "InputError",
-    "LEARNER_IDS",
     "SupervisedCeiling",
     "Verdict",
     "load_learner",
-    "make_learner",
     "save_learner",
 ]

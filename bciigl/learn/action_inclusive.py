@@ -1,5 +1,6 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +13,14 @@ from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
-from bciigl.learn.diagnose import DOUBTFUL, Verdict, diagnosed, too_few_trials
+from bciigl.learn.diagnose import (
+    DOUBTFUL,
+    Diagnosis,
+    Verdict,
+    diagnosed,
+    refuse_adaptive,
+    too_few_trials,
+)
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     InputError,
@@ -26,8 +34,7 @@ from bciigl.learn.interactions import (
     prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
-from bciigl.learn.refit import refitted
-from bciigl.learn.search import Task, discover, in_folds
+from bciigl.learn.search import Found, Task, discover, in_folds
 from bciigl.learn.symmetry import Expectation, expectation
 
 METHODS = ("robust", "paper")
@@ -73,6 +80,9 @@ class ActionInclusiveIGL(DiagnosedPolicy):
        NeurIPS 2022.
     """
 
+    _learned = {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"}
+    _diagnoses = (Diagnosis, Verdict)
+
     def __init__(
         self,
         n_actions: int | None = None,
@@ -108,8 +118,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         feedback : array, (trials, features)
             What the brain answered.
         propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default. Without it,
-            guesses that were better than chance are learned upside down.
+            The probability with which each action was taken; uniform by default. Guesses that
+            contexts can tell are refused without it: they would be learned upside down.
         run : array, (trials,), optional
             The run of each trial, in the order of time. Each run is centred by its own mean, and
             what is learned is tested on runs it was not learned from.
@@ -128,6 +138,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             catch=catch,
             n_actions=self.n_actions,
         )
+        if propensity is None:
+            refuse_adaptive(data)
         expected = self._expectation(data)
         with one_thread():
             if data.trials < FEWEST_TRIALS:
@@ -135,7 +147,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             elif self.method == "paper":
                 fitted = _fitted_plainly(data, self.random_state)
             else:
-                fitted = _fitted_robustly(data, expected, self.one_right)
+                fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
         self.context_scaling_, self.feedback_scaling_ = fitted.scalings
         self.policy_, self.decoder_ = fitted.policy, fitted.decoder
         self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
@@ -157,6 +169,12 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         check_actions(action, self.n_actions_)
         odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
         return expit(of_action(odds, action))
+
+    def _refitted(self, task: Task, found: Found, data: Prepared) -> None:
+        """Return a policy and a decoder in place of those found; None keeps them.
+
+        For subclasses whose features are not Gaussian; see `bciigl.labelled.refit`.
+        """
 
     def _expectation(self, data: Prepared) -> Expectation:
         """Return the match rate expected of each trial."""
@@ -207,7 +225,9 @@ class _Fitted(NamedTuple):
     diagnosis: Verdict
 
 
-def _fitted_robustly(data: Prepared, expected: Expectation, one_right: bool) -> _Fitted:
+def _fitted_robustly(
+    data: Prepared, expected: Expectation, one_right: bool, refitted: Callable
+) -> _Fitted:
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
     task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))

@@ -1,22 +1,22 @@
 """The offline contextual bandit oracle of Algorithm 1, and the skyline where reward is known."""
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from bciigl.base.errors import did_you_mean
 from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.interactions import (
     InputError,
+    Prepared,
     Scaling,
     check_vector,
     prepare,
 )
 from bciigl.learn.logistic import fit_logistic
-from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.policy import LinearPolicy
 
-ESTIMATORS = ("direct", "ips", "dr", "one_right")
+ESTIMATORS = ("direct", "ips", "dr")
 # The score of an action that was never taken: no other is as low.
 NEVER = -1e3
 
@@ -46,13 +46,9 @@ def fit_policy(
         ``"direct"``: predict each action's reward from the trials it was taken in.
         ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
         ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
-        ``"one_right"``: predict which action is right, where exactly one is; see `one_right`.
     ridge : float
         In units of one trial's evidence.
     """
-    if estimator == "one_right":
-        policy = fit_one_right(context, action, logit(reward), n_actions, ridge=ridge)
-        return without_never_taken(policy, action)
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
         policy = [fit_logistic(context, each, reward * weight, ridge) for each in taken]
@@ -101,7 +97,7 @@ class ContextualBandit(LinearPolicy):
     n_actions : int, optional
         How many actions there are; by default one more than the largest in the data.
     estimator : str
-        ``"direct"``, ``"ips"``, ``"dr"`` or ``"one_right"``; see `fit_policy`.
+        ``"direct"``, ``"ips"`` or ``"dr"``; see `fit_policy`.
     ridge : float
         Of the regressions, in units of one trial's evidence.
 
@@ -140,11 +136,6 @@ class ContextualBandit(LinearPolicy):
         run : array, (trials,), optional
             The run of each trial; each run's contexts are then centred by their own mean.
         """
-        if self.estimator not in ESTIMATORS:
-            near = did_you_mean(self.estimator, ESTIMATORS)
-            raise InputError(
-                f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
-            )
         if not isinstance(self.ridge, (int, float)) or not 0 < self.ridge < np.inf:
             raise InputError(f"ridge must be a number above 0, got {self.ridge!r}")
         reward = check_vector(reward, "reward")
@@ -160,18 +151,28 @@ class ContextualBandit(LinearPolicy):
             raise InputError(f"reward must be 0 to 1, got {reward.min():g} to {reward.max():g}")
         self.context_scaling_ = Scaling.of(data.context, data.run)
         with one_thread():
-            self.policy_ = fit_policy(
-                self.context_scaling_.apply(data.context, data.run),
-                data.action,
-                reward,
-                data.weight,
-                data.n_actions,
-                estimator=self.estimator,
-                ridge=self.ridge,
-            )
+            scaled = self.context_scaling_.apply(data.context, data.run)
+            self.policy_ = self._fitted_policy(data._replace(context=scaled), reward)
         self.n_actions_ = data.n_actions
         self.n_features_in_ = data.context.shape[1]
         return self
+
+    def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
+        """Return what `policy_` is to be, from contexts that are centred and scaled."""
+        if self.estimator not in ESTIMATORS:
+            near = did_you_mean(self.estimator, ESTIMATORS)
+            raise InputError(
+                f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
+            )
+        return fit_policy(
+            data.context,
+            data.action,
+            reward,
+            data.weight,
+            data.n_actions,
+            estimator=self.estimator,
+            ridge=self.ridge,
+        )
 
 
 BANDIT = Specification(

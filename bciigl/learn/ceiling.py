@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -59,10 +60,25 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
 
         Contexts are centred by the training mean, or by each run's own where `run` is given.
         """
+        scaled = self._scaled(context, run)
+        return self.classes_[self.classifier_.predict(scaled)]
+
+    def predict_proba(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the probability of each of `classes_`, (trials, classes); see `predict`."""
+        scaled = self._scaled(context, run)
+        return self.classifier_.predict_proba(scaled)
+
+    def score(
+        self, context: np.ndarray, label: np.ndarray, *, run: np.ndarray | None = None
+    ) -> float:
+        """Return the share of contexts whose label is predicted."""
+        return float(accuracy_score(label, self.predict(context, run=run)))
+
+    def _scaled(self, context: np.ndarray, run: np.ndarray | None) -> np.ndarray:
         check_is_fitted(self)
         context = validate_data(self, context, dtype=float, reset=False)
         runs = None if run is None else run_codes(run, len(context))
-        return self.classes_[self.classifier_.predict(self.context_scaling_.apply(context, runs))]
+        return self.context_scaling_.apply(context, runs)
 
 
 CEILING = Specification(

@@ -1,6 +1,8 @@
 """Does a learner know what it is doing? A verdict without labels, from runs it had not seen."""
 
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,15 @@ from scipy.stats import norm
 
 from bciigl.learn.canonical import Axes
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Prepared, less_means
+from bciigl.learn.interactions import (
+    FEWEST_TRIALS,
+    FEWEST_TRIALS_OF_ACTION,
+    InputError,
+    Prepared,
+    Scaling,
+    folds,
+    less_means,
+)
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
@@ -45,6 +55,17 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
         return asdict(self)
+
+    def named(self, options: Sequence[object] | None) -> "Verdict":
+        """Return the same with the options' own names in place of "action 1", if there are any."""
+
+        def name(found: re.Match) -> str:
+            number = int(found[1])
+            return f"option {str(options[number])!r}" if number < len(options) else found[0]
+
+        if options is None:
+            return self
+        return replace(self, reason=re.sub(r"\baction (\d+)\b", name, self.reason))
 
     def __str__(self) -> str:
         """Return the verdict in plain words."""
@@ -148,7 +169,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
     final = found.model.context_scores(data.context).argmax(axis=1)
     chosen, chosen_t = _difference(expit(evidence.feedback), choice == data.action)
     leak, leak_t = leaked(task, found)
-    guess_told, guess_told_t = action_told(task)
+    guess_told, guess_told_t = action_told(data, task.fold)
     numbers = {
         "information": float(told.mean()),
         "information_t": _t_over_runs(told, data.run),
@@ -182,17 +203,29 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     return _cross_validated_correlation(context, feedback, half)
 
 
-def action_told(task: Task) -> tuple[float, float]:
-    """Return how often unseen contexts tell uniform guesses, less chance, and its t."""
-    data = task.data
+def refuse_adaptive(data: Prepared) -> None:
+    """Raise `InputError` if contexts tell the actions of interactions without propensities."""
+    if data.trials < FEWEST_TRIALS:
+        return
+    scaled = Scaling.of(data.context, data.run).apply(data.context, data.run)
+    if action_told(data._replace(context=scaled), folds(data.run))[1] > CLEARLY_TOLD:
+        raise InputError(
+            "actions can be told from contexts, so they were not guessed uniformly; give "
+            "propensity, the probability with which each action was taken (if they were guessed "
+            "uniformly, contexts contain what happened after the guess)"
+        )
+
+
+def action_told(data: Prepared, fold: np.ndarray) -> tuple[float, float]:
+    """Return how often contexts of unseen folds tell uniform guesses, less chance, and its t."""
     rows = np.flatnonzero(data.uniform & ~data.catch)
     taken = np.bincount(data.action[rows], minlength=data.n_actions)
     if (taken > 1).sum() < 2:
         return 0.0, 0.0
     context, acted = data.context[rows], np.eye(data.n_actions)[data.action[rows]]
     right = np.zeros(len(rows))
-    for fold in np.unique(task.fold[rows]):
-        out = task.fold[rows] == fold
+    for each in np.unique(fold[rows]):
+        out = fold[rows] == each
         scores = _discriminant(context[~out], acted[~out], context[out])
         right[out] = scores.argmax(axis=1) == data.action[rows][out]
     chance = taken.max() / len(rows)
@@ -309,8 +342,7 @@ def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
     rare = [each for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
     if rare:
         return (
-            f"action {rare[0].action} (they count from 0) was taken in {rare[0].trials} trials"
-            " only.",
+            f"action {rare[0].action} was taken in {rare[0].trials} trials only.",
             "Record more trials, in which every action is tried.",
         )
     if numbers["information_t"] < ENOUGH_EVIDENCE:

@@ -8,7 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.decoded_return import Search, Solution, maximise
-from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
+from bciigl.learn.diagnose import (
+    DO_NOT_USE,
+    DOUBTFUL,
+    TRUST,
+    Verdict,
+    refuse_adaptive,
+    too_few_trials,
+)
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     Prepared,
@@ -75,6 +82,9 @@ class FullConditionalIGL(DiagnosedPolicy):
        ICML 2021.
     """
 
+    _learned = {"policy_": "ca", "decoder_": "f", "objective_": "", "restart_objectives_": "?"}
+    _diagnoses = (FullConditionalDiagnosis, Verdict)
+
     def __init__(self, n_actions: int | None = None, random_state: int = 0) -> None:
         self.n_actions = n_actions
         self.random_state = random_state
@@ -107,6 +117,8 @@ class FullConditionalIGL(DiagnosedPolicy):
             catch=catch,
             n_actions=self.n_actions,
         )
+        if propensity is None:
+            refuse_adaptive(data)
         scalings = Scalings.of(data)
         data = scalings.apply(data)
         with one_thread():

@@ -36,9 +36,9 @@ class Interactions:
     context : array, (trials, features)
         What the agent saw before it acted.
     action : array of int, (trials,)
-        What it did, from 0.
+        What it did, from 0; None where contexts are only to be tested on.
     feedback : array, (trials, features)
-        What the brain answered.
+        What the brain answered; None as well.
     propensity : array, (trials,), optional
         The probability with which each action was taken; uniform by default.
     run : array, (trials,), optional
@@ -52,8 +52,8 @@ class Interactions:
     """
 
     context: np.ndarray
-    action: np.ndarray
-    feedback: np.ndarray
+    action: np.ndarray | None = None
+    feedback: np.ndarray | None = None
     propensity: np.ndarray | None = None
     run: np.ndarray | None = None
     catch: np.ndarray | None = None
@@ -63,7 +63,7 @@ class Interactions:
     @property
     def trials(self) -> int:
         """How many trials there are."""
-        return len(self.action)
+        return len(self.context)
 
     def rows(self, index: np.ndarray) -> "Interactions":
         """Return some of the trials."""
@@ -136,7 +136,7 @@ def prepare(
     catch: np.ndarray | None = None,
     n_actions: int | None = None,
 ) -> Prepared:
-    """Return arrays as learners compute with them; `InputError` says what is wrong with them."""
+    """Return arrays as learners compute with them, or raise `InputError` if they cannot be used."""
     context = check_matrix(context, "context")
     trials = len(context)
     action = check_whole(action, "action", trials)
@@ -161,16 +161,20 @@ def prepare(
 
 def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     """Return how many actions there are: as given, or one more than the largest, at least 2."""
-    if n_actions is None:
+    first, counted = action.min(), n_actions is None
+    if counted:
         n_actions = max(int(action.max()) + 1, 2)
     elif not isinstance(n_actions, (int, np.integer)) or n_actions < 2:
         raise InputError(f"n_actions must be a whole number of 2 or more, got {n_actions!r}")
     if n_actions > MOST_ACTIONS:
         raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {n_actions}")
-    if action.min() < 0 or action.max() >= n_actions:
+    if counted and first > 0:
         raise InputError(
-            f"action must be from 0 to {n_actions - 1}, got {action.min()} to {action.max()}"
+            f"action must start at 0, got {first} to {action.max()}: subtract {first}, or give "
+            "n_actions if there are actions that were never taken"
         )
+    if first < 0 or action.max() >= n_actions:
+        raise InputError(f"action must be from 0 to {n_actions - 1}, got {first} to {action.max()}")
     return int(n_actions)
 
 

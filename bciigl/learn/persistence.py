@@ -12,37 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.arrays import read_arrays
-from bciigl.base.errors import BciiglError, shortened
+from bciigl.base.errors import BciiglError, did_you_mean, shortened
 from bciigl.base.files import named_errors, written_folder
-from bciigl.learn.action_inclusive import ActionInclusiveIGL
-from bciigl.learn.bandit import ContextualBandit
-from bciigl.learn.diagnose import VERDICTS, Diagnosis, Verdict
-from bciigl.learn.full_conditional import FullConditionalDiagnosis, FullConditionalIGL
-from bciigl.learn.ids import make_learner
+from bciigl.base.registry import LEARNERS, Specification
+from bciigl.learn.diagnose import VERDICTS, Verdict
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
 
-VERSION = 1
+VERSION = 2
 _SETTINGS, _ARRAYS = "learner.json", "learner.npz"
-_LEARNERS = {
-    each.__name__: each for each in (ActionInclusiveIGL, FullConditionalIGL, ContextualBandit)
-}
-# What each learner has learned, with its shape: c and f stand for the features of context and of
-# feedback, and a bias, a for actions, ? for any number.
-_LEARNED = {
-    "ActionInclusiveIGL": {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"},
-    "FullConditionalIGL": {
-        "policy_": "ca",
-        "decoder_": "f",
-        "objective_": "",
-        "restart_objectives_": "?",
-    },
-    "ContextualBandit": {"policy_": "ca"},
-}
-_DIAGNOSES = {
-    "ActionInclusiveIGL": (Diagnosis, Verdict),
-    "FullConditionalIGL": (FullConditionalDiagnosis, Verdict),
-    "ContextualBandit": (),
-}
 
 
 class _Settings(BaseModel):
@@ -50,8 +27,8 @@ class _Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[1]
-    learner: Literal["ActionInclusiveIGL", "FullConditionalIGL", "ContextualBandit"]
+    version: Literal[1, 2]
+    learner: str
     parameters: dict[str, Any]
     n_actions: Annotated[int, Field(ge=2, le=MOST_ACTIONS)]
     diagnosis: dict[str, Any] | None
@@ -59,9 +36,45 @@ class _Settings(BaseModel):
 
 def check_saveable(learner: str | BaseEstimator) -> None:
     """Raise `InputError` unless a learner, or the learner of an id, can be saved."""
-    kind = type(make_learner(learner) if isinstance(learner, str) else learner)
-    if _LEARNERS.get(kind.__name__) is not kind:
-        raise InputError(f"only {', '.join(_LEARNERS)} can be saved, got {kind.__name__}")
+    if isinstance(learner, str):
+        learner = LEARNERS.get(learner).make()
+    _specification(learner)
+
+
+def _kind(learner: Specification) -> type:
+    """Return the class of a learner."""
+    make = getattr(learner.make, "func", learner.make)  # of a partial
+    return make if isinstance(make, type) else type(make())
+
+
+def _saveable() -> list[Specification]:
+    return [each for each in LEARNERS.all() if hasattr(_kind(each), "_learned")]
+
+
+def _specification(learner: BaseEstimator) -> Specification:
+    """Return which of the learners that can be saved it is."""
+    found, parameters = _saveable(), learner.get_params()
+    fixed = {each.id: getattr(each.make, "keywords", {}) for each in found}
+    fits = [
+        each
+        for each in found
+        if _kind(each) is type(learner) and fixed[each.id].items() <= parameters.items()
+    ]
+    if not fits:
+        known = ", ".join(each.id for each in found)
+        raise InputError(f"only {known} can be saved, got {type(learner).__name__}")
+    return max(fits, key=lambda each: len(fixed[each.id]))
+
+
+def _find(name: str, version: int) -> Specification:
+    """Return the learner that a file names: by its id, or in version 1 by its class."""
+    found = {each.id: each for each in _saveable()}
+    if version == 1:
+        found = {_kind(each).__name__: each for each in reversed(found.values())}
+    if name not in found:
+        near = did_you_mean(name, found)
+        raise InputError(f"learner: should be one of {', '.join(found)}, got {name!r}{near}")
+    return found[name]
 
 
 def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
@@ -69,8 +82,9 @@ def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    learner : ActionInclusiveIGL, FullConditionalIGL or ContextualBandit
-        Fitted. The supervised ceiling is a yardstick, not a policy to keep.
+    learner : estimator
+        Fitted; one of the registered learners that declare what they learn (`LinearPolicy`). The
+        supervised ceiling is for comparison, not a policy to keep.
     folder : path-like
         Absent or empty.
     """
@@ -82,17 +96,16 @@ def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:
 
 def write_learner(learner: BaseEstimator, folder: Path) -> None:
     """Write the two files of a fitted learner into a folder."""
-    kind = type(learner).__name__
     diagnosis = getattr(learner, "diagnosis_", None)
     settings = {
         "version": VERSION,
-        "learner": kind,
+        "learner": _specification(learner).id,
         "parameters": _plain(learner.get_params()),
         "n_actions": learner.n_actions_,
         "diagnosis": None if diagnosis is None else diagnosis.as_dict(),
     }
-    arrays = {name: getattr(learner, name) for name in _LEARNED[kind]}
-    for side in _sides(kind):
+    arrays = {name: getattr(learner, name) for name in learner._learned}
+    for side in _sides(learner):
         scaling = getattr(learner, f"{side}_scaling_")
         arrays |= {f"{side}_mean": scaling.mean, f"{side}_scale": scaling.scale}
     text = json.dumps(settings, indent=2) + "\n"
@@ -110,10 +123,10 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
         If the folder is not such a one, is of another version, or its parts do not fit.
     """
     folder = Path(folder)
-    settings, diagnosis = _read_settings(folder / _SETTINGS)
+    settings, found, diagnosis = _read_settings(folder / _SETTINGS)
     try:
         arrays = read_arrays(folder / _ARRAYS)
-        learner = _LEARNERS[settings.learner](**settings.parameters)
+        learner = found.make(**settings.parameters)
     except BciiglError as error:
         raise InputError(str(error)) from error
     except TypeError as error:
@@ -131,11 +144,11 @@ def _restored(
     arrays: dict[str, np.ndarray],
 ) -> BaseEstimator:
     sizes = {"a": settings.n_actions, "?": None}
-    for side in _sides(settings.learner):
+    for side in _sides(learner):
         scaling = _scaling(arrays, side)
         setattr(learner, f"{side}_scaling_", scaling)
         sizes[side[0]] = len(scaling.mean) + 1
-    for name, shape in _LEARNED[settings.learner].items():
+    for name, shape in learner._learned.items():
         values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
         setattr(learner, name, values if shape else float(values))
     learner.n_actions_ = settings.n_actions
@@ -145,8 +158,10 @@ def _restored(
     return learner
 
 
-def _sides(kind: str) -> tuple[str, ...]:
-    return ("context",) if kind == ContextualBandit.__name__ else ("context", "feedback")
+def _sides(learner: BaseEstimator) -> list[str]:
+    """Return what is scaled: context, and feedback where the learner decodes it."""
+    decodes = any("f" in shape for shape in learner._learned.values())
+    return ["context", "feedback"] if decodes else ["context"]
 
 
 def _scaling(arrays: dict[str, np.ndarray], side: str) -> Scaling:
@@ -176,10 +191,11 @@ def _numbers(
     return values
 
 
-def _read_settings(path: Path) -> tuple[_Settings, Verdict | None]:
+def _read_settings(path: Path) -> tuple[_Settings, Specification, Verdict | None]:
     try:
         settings = _Settings.model_validate_json(path.read_bytes(), strict=True)
-        return settings, _diagnosis(settings)
+        found = _find(settings.learner, settings.version)
+        return settings, found, _diagnosis(settings, _kind(found)._diagnoses)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except OSError as error:
@@ -197,9 +213,9 @@ def _first_problem(error: ValidationError, *within: str) -> str:
     return f"{place}: {first['msg']}, got {shortened(first['input'])}"
 
 
-def _diagnosis(settings: _Settings) -> Verdict | None:
+def _diagnosis(settings: _Settings, kinds: tuple[type[Verdict], ...]) -> Verdict | None:
     """Return the diagnosis of the kind that the learner makes and that has the same fields."""
-    values, kinds = settings.diagnosis, _DIAGNOSES[settings.learner]
+    values = settings.diagnosis
     if values is None and not kinds:
         return None
     for kind in kinds:

@@ -1,14 +1,22 @@
 """What every learner ends in: a linear policy."""
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.learn.diagnose import Verdict
+from bciigl.learn.interactions import check_whole
+from bciigl.learn.mixture import softmax
 
 
 class LinearPolicy(BaseEstimator):
     """A learner whose policy chooses the action with the highest linear score.
+
+    A subclass that declares `_learned` and `_diagnoses`, and is registered as a learner, can be
+    saved and loaded (`bciigl.learn.persistence`).
 
     Attributes
     ----------
@@ -16,16 +24,38 @@ class LinearPolicy(BaseEstimator):
         Weights and bias of each action's score.
     context_scaling_ : Scaling
         How contexts are centred and scaled before.
+    n_actions_, n_features_in_ : int
+        How many actions and context features there are.
     """
+
+    _learned: ClassVar[dict[str, str]] = {"policy_": "ca"}
+    """The arrays that are learned, with their shapes: c and f stand for the features of context and
+    of feedback, and a bias, a for actions, ? for any number; empty for a single number."""
+    _diagnoses: ClassVar[tuple[type[Verdict], ...]] = ()
+    """Classes that `diagnosis_` may be of."""
 
     def predict(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
         """Return the action chosen for each context, (trials,).
 
         Contexts are centred by the training mean, or by each run's own where `run` is given.
         """
+        return self._scores(context, run).argmax(axis=1)
+
+    def predict_proba(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
+        """Return the softmax of the actions' scores, (trials, actions); see `predict`."""
+        return softmax(self._scores(context, run))
+
+    def score(
+        self, context: np.ndarray, label: np.ndarray, *, run: np.ndarray | None = None
+    ) -> float:
+        """Return the share of contexts for which the right action, `label`, is chosen."""
+        chosen = self.predict(context, run=run)
+        return float(np.mean(chosen == check_whole(label, "label", len(chosen))))
+
+    def _scores(self, context: np.ndarray, run: np.ndarray | None) -> np.ndarray:
         check_is_fitted(self)
         scaled = self.context_scaling_.check_and_apply(context, "context", run)
-        return (scaled @ self.policy_[:-1] + self.policy_[-1]).argmax(axis=1)
+        return scaled @ self.policy_[:-1] + self.policy_[-1]
 
 
 class DiagnosedPolicy(LinearPolicy):
@@ -37,10 +67,17 @@ class DiagnosedPolicy(LinearPolicy):
         Found out while learning.
     """
 
-    def diagnose(self) -> Verdict:
+    _diagnoses = (Verdict,)
+
+    def diagnose(self, options: Sequence[object] | None = None) -> Verdict:
         """Return how far the learner can be trusted, found out without labels on unseen trials.
 
         All that was found, or a plain `Verdict` where nothing could be looked for.
+
+        Parameters
+        ----------
+        options : sequence, optional
+            What the actions are called, in words about them.
         """
         check_is_fitted(self)
-        return self.diagnosis_
+        return self.diagnosis_.named(options)

@@ -10,10 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.registry import AGENTS, Specification
 from bciigl.learn import ActionInclusiveIGL
 from bciigl.learn.diagnose import TRUST
 from bciigl.learn.persistence import check_saveable
+from bciigl.protocol import Protocol
 from bciigl.protocol.model import Agent as Settings
+from bciigl.protocol.schedule import run_count
 
 
 class Choice(NamedTuple):
@@ -49,7 +52,7 @@ class Agent:
     Attributes
     ----------
     rng : numpy.random.Generator
-        To guess with, in the run that is on. An agent that draws from it alone can be gone on with
+        To guess with, in the present run. A session whose agent draws from it alone can be resumed
         after a stop.
     """
 
@@ -137,7 +140,7 @@ class LearningAgent(Agent):
     It learns by `ActionInclusiveIGL` from all runs before. Match and mismatch are told apart by the
     uniform guesses and the catch trials, never by guesses the agent has improved. It keeps to the
     last policy that could be trusted, by the learner's own verdict; as long as there was none, it
-    goes on guessing uniformly.
+    continues to guess uniformly.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ class LearningAgent(Agent):
     uniform_runs : int
         How many runs are guessed uniformly at first.
     learn_every : int
-        It learns again after so many runs.
+        How many runs pass before it learns again.
     epsilon : float
         How often it still guesses uniformly afterwards; 0 to commit to what it learned.
     catch_match_rate : float, optional
@@ -170,7 +173,7 @@ class LearningAgent(Agent):
         self.policy: ActionInclusiveIGL | None = None
         self._observed: list[tuple] = []
         self._ends: list[int] = []  # how many trials had been observed at the end of each run
-        self._tried = uniform_runs - learn_every  # to learn from so many runs
+        self._tried = uniform_runs - learn_every  # how many runs it last learned from
 
     def begin_run(self, rng: np.random.Generator) -> None:
         """Learn, if it is time to."""
@@ -234,6 +237,8 @@ def make_agent(
 ) -> Agent:
     """Return the agent that a protocol's section `agent` describes.
 
+    The specification's `make` is called with the same arguments.
+
     Parameters
     ----------
     settings : bciigl.protocol.model.Agent
@@ -243,22 +248,80 @@ def make_agent(
     catch_match_rate : float, optional
         How often guesses match on catch trials, where there are any.
     policy : estimator, optional
-        A fitted learner, for the agent that keeps to it.
+        A fitted learner, for an agent that is told one.
     """
-    if (policy is not None) != (settings.policy == "fixed"):
+    found = AGENTS.get(settings.policy)
+    if (policy is not None) != (found.told == "policy"):
         raise BciiglError(
-            "agent.policy is fixed: it needs a saved policy (--agent FOLDER)"
+            f"agent.policy is {found.id}: it needs a saved policy (--agent FOLDER)"
             if policy is None
-            else f"agent.policy is {settings.policy}: it takes no saved policy, fixed does"
+            else f"agent.policy is {found.id}: it takes no saved policy, {FIXED.id} does"
         )
-    if settings.policy == "uniform":
-        return Agent(n_actions)
-    if settings.policy == "fixed":
-        return FixedAgent(n_actions, n_features, policy)
+    return found.make(
+        settings, n_actions, n_features, catch_match_rate=catch_match_rate, policy=policy
+    )
+
+
+def _learning(settings: Settings, n_actions: int, epsilon: float, rate: float | None) -> Agent:
     return LearningAgent(
         n_actions,
         uniform_runs=settings.uniform_runs,
         learn_every=settings.learn_every,
-        epsilon=settings.epsilon if settings.policy == "epsilon-greedy" else 0.0,
-        catch_match_rate=catch_match_rate,
+        epsilon=epsilon,
+        catch_match_rate=rate,
     )
+
+
+def _learning_sentence(protocol: Protocol, explored: str = "") -> str:
+    agent = protocol.agent
+    if run_count(protocol, protocol.task.trials) <= agent.uniform_runs:
+        return UNIFORM.sentence
+    every = "each run" if agent.learn_every == 1 else f"every {agent.learn_every} runs"
+    first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
+    return (
+        f"{UNIFORM.sentence} in {first}. From then on it learned after "
+        f"{every}, from all trials before and the feedback estimated up to each trial's end, by "
+        "AI-IGL (Xie et al., 2022), and guessed as the last policy chose that the learner itself "
+        f"had found trustworthy{explored}; as long as there was none it guessed uniformly"
+    )
+
+
+def _epsilon_sentence(protocol: Protocol) -> str:
+    epsilon = protocol.agent.epsilon
+    return _learning_sentence(
+        protocol,
+        f", except that it went on guessing uniformly with a probability of {epsilon:g}",
+    )
+
+
+UNIFORM = Specification(
+    "uniform",
+    lambda settings, n_actions, n_features, **_: Agent(n_actions),
+    "uniform guesses",
+    "guessed uniformly at random",
+)
+FIXED = Specification(
+    "fixed",
+    lambda settings, n_actions, n_features, *, policy, **_: FixedAgent(
+        n_actions, n_features, policy
+    ),
+    "a policy learned before",
+    "guessed by a policy that had been learned before and did not change",
+    told="policy",
+)
+EXPLORE_THEN_COMMIT = Specification(
+    "explore-then-commit",
+    lambda settings, n_actions, n_features, *, catch_match_rate, **_: _learning(
+        settings, n_actions, 0.0, catch_match_rate
+    ),
+    "uniform guesses at first, then AI-IGL",
+    _learning_sentence,
+)
+EPSILON_GREEDY = Specification(
+    "epsilon-greedy",
+    lambda settings, n_actions, n_features, *, catch_match_rate, **_: _learning(
+        settings, n_actions, settings.epsilon, catch_match_rate
+    ),
+    "AI-IGL with some uniform guesses",
+    _epsilon_sentence,
+)

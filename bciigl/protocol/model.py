@@ -16,15 +16,41 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
-from bciigl.base.errors import did_you_mean
-from bciigl.base.registry import SOURCES
+from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
 
 EventKind = Literal["imagination", "perception", "judgment"]
-LearnerId = Literal["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
-PolicyName = Literal["uniform", "fixed", "explore-then-commit", "epsilon-greedy"]
+
+
+class _Installed:
+    """A text that is an id of a registry, of bciigl or of another installed package.
+
+    Only names of entry points are looked up: a protocol is checked without importing learners.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        own = {"enum": list(self.registry.own_ids), "type": "string"}
+        return {"anyOf": [own, {"type": "string"}]}
+
+    def _check(self, value: str) -> str:
+        if value not in self.registry.ids:
+            *first, last = map(repr, self.registry.ids)
+            expected = f"{', '.join(first)} or {last}"
+            raise PydanticKnownError("literal_error", {"expected": expected})
+        return value
+
+
+LearnerId = Annotated[str, _Installed(LEARNERS)]
+PolicyName = Annotated[str, _Installed(AGENTS)]
+SourceName = Annotated[str, _Installed(SOURCES)]
 
 
 def field(default: Any, unit: str, description: str, **limits: Any) -> Any:
@@ -81,17 +107,6 @@ class Section(BaseModel):
     """What all parts of a protocol share: frozen, strict about types, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-
-def _installed_source(name: str) -> str:
-    if name not in SOURCES.ids:
-        near = did_you_mean(name, SOURCES.ids)
-        raise PydanticCustomError(
-            "source",
-            "should be one of {known}, got {name}{near}",
-            {"known": ", ".join(SOURCES.ids), "name": repr(name), "near": near},
-        )
-    return name
 
 
 class Catch(Section):
@@ -247,7 +262,7 @@ class Brain(Section):
 class Source(Section):
     """Where frames come from."""
 
-    name: Annotated[str, AfterValidator(_installed_source)] = field(
+    name: SourceName = field(
         "simulated", "name", "simulated, replay, or a source that another package adds"
     )
     path: str | None = field(
@@ -351,7 +366,7 @@ class Protocol(Section):
         "learner ids",
         "learners to compare",
         min_length=1,
-        max_length=5,
+        max_length=20,
     )
     evaluation: Evaluation = Field(Evaluation(), description="the test session")
     study: Study = Field(Study(), description="what a sweep repeats")

@@ -67,7 +67,7 @@ def field_range(field: dict[str, Any]) -> str:
         items = field_range(field.get("items") or field["prefixItems"][0])
         return f"{count} of them" + (f", each {items}" if items else "")
     for choice in field.get("anyOf", []):
-        if choice.get("type") == "number":
+        if choice.get("type") == "number" or "enum" in choice:
             field = choice
     if "enum" in field:
         return " | ".join(field["enum"])

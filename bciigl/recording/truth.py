@@ -1,7 +1,7 @@
 """What was true, beside what an agent saw: for scorers, and for learners that are told it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,11 @@ class Truth:
     imagined: Sequence[int] | np.ndarray | None = None
     judged: Sequence[bool] | np.ndarray | None = None
 
+    def rows(self, index: np.ndarray) -> "Truth":
+        """Return the truth about some of the trials."""
+        arrays = (getattr(self, each.name) for each in fields(self))
+        return Truth(*(None if each is None else np.asarray(each)[index] for each in arrays))
+
 
 class Session(NamedTuple):
     """A session that happened.
@@ -44,3 +49,8 @@ class Session(NamedTuple):
 
     interactions: Interactions
     truth: Truth | None = None
+
+    def rows(self, index: np.ndarray) -> "Session":
+        """Return some of the trials."""
+        truth = None if self.truth is None else self.truth.rows(index)
+        return Session(self.interactions.rows(index), truth)

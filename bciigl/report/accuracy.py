@@ -9,9 +9,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bciigl.base.registry import LEARNERS
 from bciigl.report.drawing import Drawing
 from bciigl.report.study_tables import by_setting
-from bciigl.report.style import GREY, LEARNER_STYLES, NOISE_COLOR, SKY, SMALL, new_figure, plain
+from bciigl.report.style import GREY, NOISE_COLOR, SKY, SMALL, learner_style, new_figure, plain
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
@@ -35,7 +36,9 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
-    best = max(rows, key=lambda row: (row.noise, row.control is None, row.learner == "ai_igl"))
+    best = max(
+        rows, key=lambda row: (row.noise, row.control is None, not LEARNERS.get(row.learner).told)
+    )
     alt = (
         f"Accuracy of {len({row.label for row in rows})} learners and controls at "
         f"{len({row.noise for row in rows})} noise levels; {best.label} has "
@@ -109,7 +112,9 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict]:
     """Return how each learner and control is drawn, the same in all panels."""
     labels = dict.fromkeys(row.label for row in rows)
     others = cycle(CONTROL_STYLES)
-    return {label: LEARNER_STYLES.get(label) or next(others) for label in labels}
+    return {
+        label: learner_style(label) if label in LEARNERS.ids else next(others) for label in labels
+    }
 
 
 def _wrapped(title: str, width: int) -> str:
@@ -154,8 +159,12 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
 
 
 def _published(axis: Axes, rows: list[Row], place: dict, aside: dict, styles: dict) -> None:
-    # The paper's procedure is compared with the same figure as ai_igl: it is drawn once.
-    known = [row for row in rows if row.published and row.learner != "ai_igl_paper"]
+    # Learners may be compared with the same figure: it is drawn once.
+    known = [
+        row
+        for row in rows
+        if row.published and LEARNERS.get(row.learner).published_as == row.learner
+    ]
     for label in dict.fromkeys(row.label for row in known):
         mine = [row for row in known if row.label == label]
         axis.errorbar(

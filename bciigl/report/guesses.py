@@ -7,7 +7,7 @@ import numpy as np
 from bciigl.recording import Dataset
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, SMALL, new_figure, plain
-from bciigl.study.arrays import share_with_interval
+from bciigl.study.learning import share_with_interval
 
 
 class RunMatches(NamedTuple):

@@ -24,7 +24,7 @@ from bciigl.report.labelled_tables import (
 from bciigl.report.learnable import forest_table, importance_drawing, scatter_drawing
 from bciigl.report.methods import MOST_NAMED, counted, listed, references
 from bciigl.report.page import KeyNumber, Notice, Section
-from bciigl.report.results import TOLD
+from bciigl.report.results import told
 from bciigl.report.study_tables import interval, mean
 from bciigl.report.table import Table
 from bciigl.study.store import Results
@@ -101,7 +101,7 @@ def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -
         numbers += [
             KeyNumber(
                 f"{row.accuracy.mean:.1f} %",
-                f"accuracy of {row.learner} ({TOLD[row.learner]}), feedback {row.feedback}",
+                f"accuracy of {row.learner} ({told(row.learner)}), feedback {row.feedback}",
                 f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
                 if row.repeats > 1
                 else "of one repeat",
@@ -113,7 +113,7 @@ def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -
         numbers += [
             KeyNumber(
                 f"{each.accuracy.mean:.1f} %",
-                f"mean accuracy of {each.learner} ({TOLD[each.learner]}), feedback {each.feedback}",
+                f"mean accuracy of {each.learner} ({told(each.learner)}), feedback {each.feedback}",
                 f"{share(each.of_means)} of cb's" if each.of_means else "",
             )
             for each in averages(rows)

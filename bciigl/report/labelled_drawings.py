@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bciigl.labelled.rows import LabelledRow
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, in_figure, new_figure, plain
+from bciigl.report.style import GREY, SMALL, in_figure, learner_style, new_figure, plain
 
 PANEL_HEIGHT, LEGEND_HEIGHT = 3.0, 0.7
 ROOM = 66
@@ -69,7 +69,7 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     for learner in learners:
         mine = [row for row in rows if row.learner == learner]
         places = [columns.index((row.dataset.id, row.feedback)) + aside[learner] for row in mine]
-        style = {**LEARNER_STYLES[learner], "linestyle": "none"}
+        style = {**learner_style(learner), "linestyle": "none"}
         means = np.array([row.accuracy.mean for row in mine])
         ends = np.array([row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine])
         axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **style)
@@ -120,7 +120,7 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
     axis.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=0)
     for learner in dict.fromkeys(row.learner for row, _ in pairs):
         mine = [(row, cb) for row, cb in pairs if row.learner == learner]
-        style = {**LEARNER_STYLES[learner], "linestyle": "none"}
+        style = {**learner_style(learner), "linestyle": "none"}
         axis.plot(
             [cb.accuracy.mean for _, cb in mine],
             [row.accuracy.mean for row, _ in mine],
@@ -131,7 +131,7 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
         axis.plot(
             [cb.published.accuracy for _, cb in known],
             [row.published.accuracy for row, _ in known],
-            ls="none", marker="*", ms=7, mfc="white", color=LEARNER_STYLES["ai_igl"]["color"],
+            ls="none", marker="*", ms=7, mfc="white", color=learner_style("ai_igl")["color"],
             label="ai_igl, published",
         )  # fmt: skip
     axis.set(xlabel="accuracy of cb (%)", xlim=(0, 104), ylim=(0, 104), aspect="equal")

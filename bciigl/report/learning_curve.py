@@ -9,16 +9,17 @@ import numpy as np
 
 from bciigl.base.progress import Report, silent
 from bciigl.learn import InputError
+from bciigl.recording.truth import Session
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, new_figure, plain
-from bciigl.study.arrays import Recorded, Result, learn_from, learners_for
+from bciigl.report.results import told
+from bciigl.report.style import GREY, SMALL, learner_style, new_figure, plain
+from bciigl.study.learning import Result, Sessions, learn_from, select
 
-LEARNERS = ("ai_igl", "cb", "ceiling")
 POINTS = 7
 
 
 class Point(NamedTuple):
-    """The accuracy of a learner after so many runs, in percent, with its 95 % interval."""
+    """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
 
     learner_id: str
     runs: int
@@ -29,7 +30,8 @@ class Point(NamedTuple):
 
 
 def learning_curve(
-    recorded: Recorded,
+    sessions: Sessions,
+    learners: Sequence[str],
     *,
     seed: int = 0,
     known: Sequence[Result] = (),
@@ -39,44 +41,51 @@ def learning_curve(
 
     Parameters
     ----------
-    recorded : Recorded
+    sessions : dict of Session
         With runs, and with test labels.
+    learners : sequence of str
+        Whose accuracies.
     seed : int
         Of learners that draw random numbers.
     known : sequence of Result
         Of learners that have learned from all runs already.
     report : function, optional
-        Told what begins.
+        Called with a line when each learner starts.
     """
-    runs = list(dict.fromkeys(recorded.run.tolist()))
+    runs = list(dict.fromkeys(sessions["train"].interactions.run.tolist()))
     after = np.unique(np.linspace(1, len(runs), POINTS).round().astype(int)).tolist()
     finished = {each.learner_id: each for each in known}
     points = []
-    for learner_id in (each for each in LEARNERS if each in learners_for(recorded)):
+    for learner_id in learners:
         report(f"learning curve of {learner_id}")
         for count in after:
-            some = _first(recorded, runs[:count])
+            some = _first(sessions, runs[:count])
             result = finished.get(learner_id) if count == len(runs) else None
             result = result or _learned(some, learner_id, seed)
             if result is not None:
-                numbers = (count, len(some.action), result.accuracy, *result.interval)
+                numbers = (
+                    count,
+                    some["train"].interactions.trials,
+                    result.accuracy,
+                    *result.interval,
+                )
                 points.append(Point(learner_id, *numbers))
     return points
 
 
-def _learned(recorded: Recorded, learner_id: str, seed: int) -> Result | None:
+def _learned(sessions: Sessions, learner_id: str, seed: int) -> Result | None:
     """Return what a learner makes of few trials; None if they are too few to begin with."""
     with warnings.catch_warnings():
         # Few trials of many options are just that.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than")
         try:
-            return learn_from(recorded, learner_id, seed=seed)
+            return learn_from(sessions, learner_id, seed=seed)
         except InputError:
             return None
 
 
 def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
-    """Return accuracies after so many runs as a drawing, with `chance` in percent."""
+    """Return accuracies after more and more runs as a drawing, with `chance` in percent."""
     figure = new_figure(3.3)
     axis = figure.subplots()
     axis.axhline(chance, color=GREY, lw=1, ls="-.", label="chance")
@@ -90,7 +99,7 @@ def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
         reach = [accuracy - [each.low for each in mine], [each.high for each in mine] - accuracy]
         runs = np.array([each.runs for each in mine]) + apart * (place - (len(learners) - 1) / 2)
         axis.errorbar(runs, accuracy, np.maximum(reach, 0), label=learner_id, ms=4.5, lw=1.3,
-                      elinewidth=0.9, capsize=2, **LEARNER_STYLES[learner_id])  # fmt: skip
+                      elinewidth=0.9, capsize=2, **learner_style(learner_id))  # fmt: skip
     axis.set(xlabel="runs learned from", ylabel="test accuracy (%)", ylim=(0, 104))
     axis.set_xticks(sorted({each.runs for each in points}))
     plain(axis)
@@ -98,19 +107,20 @@ def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
     return Drawing(
         "learning_curve",
         figure,
-        "Share of test trials in which the policy chooses the option meant, after learning from so "
-        "many runs, with 95 % intervals. ai_igl learns without labels and rewards; cb is told the "
-        "rewards, ceiling the options meant. Points are drawn side by side so that intervals "
-        "can be seen.",
+        "Share of test trials in which the policy chooses the option meant, against the number of "
+        "runs it was learned from, with 95 % intervals. "
+        f"{', '.join(f'{each}: {told(each)}' for each in learners)}. Points are drawn side by "
+        "side so that intervals can be seen.",
         f"Test accuracy of {', '.join(learners)} against the number of runs learned from.",
         {name: [getattr(each, name) for each in points] for name in Point._fields},
     )
 
 
-def _first(recorded: Recorded, runs: Sequence[int]) -> Recorded:
+def _first(sessions: Sessions, runs: Sequence[int]) -> Sessions:
     """Return what was recorded in the first runs; the test set stays as it is."""
-    some = recorded.select(runs, None)
-    if some.catch is not None and not some.catch.any():
+    some = select(sessions, runs, None)
+    train, truth = some["train"]
+    if train.catch is not None and not train.catch.any():
         # A match rate that is known of catch trials says nothing where there were none.
-        return replace(some, catch=None, match_rate=None)
+        some["train"] = Session(replace(train, catch=None, match_rate=None), truth)
     return some

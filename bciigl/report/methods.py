@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bciigl import __version__
+from bciigl.base.registry import AGENTS, LEARNERS
 from bciigl.brain.patterns import IMAGERY_SD
 from bciigl.brain.subject import BUILT_IN
 from bciigl.protocol import Protocol
@@ -40,15 +41,6 @@ REFERENCES = {
 MOST_NAMED = 12
 """Options up to which all of them are named."""
 
-_LEARNERS = {
-    "ai_igl": "by interaction-grounded learning with action-inclusive feedback (AI-IGL; Xie et "
-    "al., 2022), in bciigl's own procedure",
-    "ai_igl_paper": "by the plain procedure of the paper on AI-IGL (Xie et al., 2022)",
-    "igl_full_ci": "by interaction-grounded learning under full conditional independence (Xie et "
-    "al., 2021)",
-    "cb": "a contextual bandit that was told the rewards",
-    "ceiling": "a supervised classifier that was told the options meant",
-}
 _SOURCES = {
     "arma": "autoregressive noise",
     "drift": "drift",
@@ -189,26 +181,9 @@ def _own_agent(protocol: Protocol) -> str:
 
 
 def _agent(protocol: Protocol) -> str:
-    agent = protocol.agent
-    runs = run_count(protocol, protocol.task.trials)
-    otherwise = _the_agent(protocol)
-    if agent.policy == "fixed":
-        return f"{otherwise} guessed by a policy that had been learned before and did not change."
-    if agent.policy == "uniform" or runs <= agent.uniform_runs:
-        return f"{otherwise} guessed uniformly at random."
-    every = "each run" if agent.learn_every == 1 else f"every {agent.learn_every} runs"
-    first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
-    explored = (
-        f", except that it went on guessing uniformly with a probability of {agent.epsilon:g}"
-        if agent.policy == "epsilon-greedy"
-        else ""
-    )
-    return (
-        f"{otherwise} guessed uniformly at random in {first}. From then on it learned after "
-        f"{every}, from all trials before and the feedback estimated up to each trial's end, by "
-        "AI-IGL (Xie et al., 2022), and guessed as the last policy chose that the learner itself "
-        f"had found trustworthy{explored}; as long as there was none it guessed uniformly."
-    )
+    agent = AGENTS.get(protocol.agent.policy)
+    said = agent.sentence(protocol) if callable(agent.sentence) else agent.sentence
+    return f"{_the_agent(protocol)} {said or f'guessed by {agent.name}'}."
 
 
 def _region(protocol: Protocol, voxels: int | None) -> str:
@@ -330,8 +305,9 @@ def _estimates(protocol: Protocol) -> str:
 
 
 def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:
-    blind = [_LEARNERS[each] for each in learners if each not in ("cb", "ceiling")]
-    told = [_LEARNERS[each] for each in learners if each in ("cb", "ceiling")]
+    found = [LEARNERS.get(each) for each in learners]
+    blind = [each.sentence or f"by {each.name}" for each in found if not each.told]
+    told = [each.sentence or each.name for each in found if each.told]
     if blind:
         known = ", and the match rate of catch trials" if protocol.task.catch.share else ""
         yield (

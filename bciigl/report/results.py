@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from bciigl.study.arrays import Result
+from bciigl.base.registry import LEARNERS
 
-TOLD = {
-    "ai_igl": "no labels, no rewards",
-    "ai_igl_paper": "no labels, no rewards",
-    "igl_full_ci": "no labels, no rewards",
-    "cb": "told the rewards",
-    "ceiling": "told the labels",
-}
-"""What each learner is told besides contexts, and guesses with their feedback, in brackets."""
+if TYPE_CHECKING:
+    from bciigl.study.learning import Result
+
+_TOLD = {"": "no labels, no rewards", "reward": "told the rewards", "label": "told the labels"}
+
+
+def told(learner_id: str) -> str:
+    """Return what a learner is told besides contexts, and guesses with their feedback."""
+    return _TOLD[LEARNERS.get(learner_id).told]
 
 
 class Cells(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from bciigl.recording.truth import Session
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, ORANGE, SMALL, in_figure, new_figure, plain
-from bciigl.study.arrays import Recorded, Result
+from bciigl.study.learning import Result
 
 BINS = 20
 MOST_OPTIONS = 12
@@ -20,19 +21,21 @@ STYLES = {
 }
 
 
-def rewards_drawing(recorded: Recorded, result: Result, options: Sequence[object]) -> Drawing:
+def rewards_drawing(session: Session, result: Result, options: Sequence[object]) -> Drawing:
     """Return histograms of the reward that a learner decodes from feedback.
 
     Parameters
     ----------
-    recorded : Recorded
+    session : Session
         What it learned from; where rewards are known, match and mismatch are shown apart.
     result : Result
         Of a learner that can `decode`.
     options : sequence
         What the actions are called.
     """
-    decoded = result.learner.decode(recorded.feedback, recorded.action, run=recorded.run)
+    trials, truth = session
+    rewards = None if truth is None else truth.match
+    decoded = result.learner.decode(trials.feedback, trials.action, run=trials.run)
     shown = list(enumerate(options))[:MOST_OPTIONS]
     rows = math.ceil(len(shown) / ACROSS)
     across = min(len(shown), ACROSS)
@@ -40,8 +43,8 @@ def rewards_drawing(recorded: Recorded, result: Result, options: Sequence[object
     axes = figure.subplots(rows, across, sharex=True, sharey="row", squeeze=False)
     columns: dict[str, list] = {"option": [], "from": [], "to": []}
     for axis, (action, option) in zip(axes.flat, shown, strict=False):
-        rows_of = recorded.action == action
-        reward = None if recorded.reward is None else recorded.reward[rows_of]
+        rows_of = trials.action == action
+        reward = None if rewards is None else rewards[rows_of]
         counts = histogram(decoded[rows_of], reward)
         _bars(axis, counts)
         axis.set_title(_title(option, action, result), fontsize=SMALL)
@@ -56,14 +59,14 @@ def rewards_drawing(recorded: Recorded, result: Result, options: Sequence[object
         axis.set_visible(False)
     figure.supxlabel("decoded probability of a match", fontsize=SMALL + 0.5)
     figure.supylabel("trials", fontsize=SMALL + 0.5)
-    if recorded.reward is not None:
+    if rewards is not None:
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=SMALL,
                       frameon=False)  # fmt: skip
     return Drawing(
         f"decoded_rewards_{result.learner_id}",
         figure,
-        _caption(recorded, result, len(options)),
+        _caption(rewards is not None, result, len(options)),
         f"Histograms of the reward that {result.learner_id} decodes, one for each option guessed.",
         columns,
     )
@@ -98,11 +101,11 @@ def _title(option: object, action: int, result: Result) -> str:
     return title
 
 
-def _caption(recorded: Recorded, result: Result, options: int) -> str:
+def _caption(rewarded: bool, result: Result, options: int) -> str:
     some = f" Only the first {MOST_OPTIONS} of {options} options." if options > MOST_OPTIONS else ""
     known = (
         "Which trials were matches is not known."
-        if recorded.reward is None
+        if not rewarded
         else "Bars are stacked: mismatches plain, matches hatched, by the truth that the learner "
         "did not have."
     )

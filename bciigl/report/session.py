@@ -8,6 +8,7 @@ from importlib.metadata import version
 import numpy as np
 
 from bciigl.base.progress import Report, silent
+from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST
 from bciigl.protocol import dump
@@ -16,10 +17,10 @@ from bciigl.recording import Dataset
 from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
 from bciigl.report.methods import counted, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section
-from bciigl.report.results import TOLD, cells
+from bciigl.report.results import cells, told
 from bciigl.report.table import Table
 from bciigl.report.views import NO_TRUTH, Session, load, views
-from bciigl.study.arrays import Result
+from bciigl.study.learning import Result
 
 MOODS = {TRUST: "good", DOUBTFUL: "unsure", DO_NOT_USE: "bad"}
 VERDICTS = {
@@ -72,36 +73,39 @@ def _head(session: Session) -> Section:
         numbers.append(
             KeyNumber(
                 cells(main).accuracy,
-                f"test accuracy of {main.learner_id} ({TOLD[main.learner_id]})",
+                f"test accuracy of {main.learner_id} ({told(main.learner_id)})",
                 f"95 % interval {cells(main).interval}",
             )
         )
-    best = {each.learner_id: each for each in session.results}.get("ceiling")
+    labelled = (each for each in session.results if LEARNERS.get(each.learner_id).told == "label")
+    best = next(labelled, None)
     if best is not None and best.accuracy is not None:
         numbers.append(
             KeyNumber(
                 cells(best).accuracy,
-                f"test accuracy of ceiling ({TOLD['ceiling']})",
+                f"test accuracy of {best.learner_id} ({told(best.learner_id)})",
                 f"95 % interval {cells(best).interval}",
             )
         )
-    trials = len(session.recorded.action)
+    trials = session.sessions["train"].interactions
     numbers += [
-        KeyNumber(f"{session.chance:.1f} %", f"chance, {session.recorded.n_actions} options"),
+        KeyNumber(f"{session.chance:.1f} %", f"chance, {trials.n_actions} options"),
         KeyNumber(
-            str(trials),
+            str(trials.trials),
             "trials to learn from",
             f"{about['scanner_hours']:.1f} h in a real scanner, as planned",
         ),
     ]
-    return Section("At a glance", numbers=numbers, notices=[*_verdict(main), *_missing(session)])
+    return Section(
+        "At a glance", numbers=numbers, notices=[*_verdict(session, main), *_missing(session)]
+    )
 
 
-def _verdict(result: Result | None) -> list[Notice]:
+def _verdict(session: Session, result: Result | None) -> list[Notice]:
     """Return a learner's verdict about itself."""
-    if result is None:
+    if result is None or result.diagnosis is None:
         return []
-    found = result.diagnosis
+    found = result.diagnosis.named(session.dataset.protocol.task.options)
     text = " ".join(filter(None, (_sentence(found.reason), found.remedy)))
     title = f"{result.learner_id} says of itself: {VERDICTS[found.verdict]}"
     return [Notice(MOODS[found.verdict], title, text)]
@@ -138,13 +142,14 @@ def _results(session: Session) -> Section:
     if not session.results:
         learners = ", ".join(session.dataset.protocol.learners)
         return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
+    trials = session.sessions["train"].interactions.trials
     rows = []
     for each in session.results:
         learner, *others = cells(each)
-        rows.append([learner, TOLD[learner], *others])
+        rows.append([learner, told(learner), *others])
     tested = (
-        f"{len(session.recorded.test_label)} test trials, each context centred by the mean of its "
-        f"run; chance is {session.chance:.1f} %."
+        f"{session.sessions['test'].interactions.trials} test trials, each context centred by the "
+        f"mean of its run; chance is {session.chance:.1f} %."
         if session.tested
         else "Accuracies are not known."
     )
@@ -156,13 +161,13 @@ def _results(session: Session) -> Section:
             "found out without labels; it says whether the learner has found the reward, not how "
             "accurate it is. Decoded match rates are in the order of the options."
         ],
-        tables=[Table(head, rows, f"{counted(len(session.recorded.action), 'trial')}. {tested}")],
+        tables=[Table(head, rows, f"{counted(trials, 'trial')}. {tested}")],
         # That of the main one is in the head already.
         notices=[
             notice
             for each in session.blind
             if each is not session.main
-            for notice in _verdict(each)
+            for notice in _verdict(session, each)
         ],
     )
 
@@ -172,7 +177,7 @@ def _methods(session: Session) -> Section:
     protocol = session.dataset.protocol
     text = methods_paragraph(
         protocol,
-        voxels=session.recorded.context.shape[1],
+        voxels=session.sessions["train"].interactions.context.shape[1],
         learners=learners,
         tested=session.tested,
         own_agent=_by_own_agent(session),

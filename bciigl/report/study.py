@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bciigl.base.progress import Report, silent
+from bciigl.base.registry import LEARNERS
 from bciigl.loop import record
 from bciigl.protocol import dump
 from bciigl.protocol.model import Protocol
@@ -16,7 +17,7 @@ from bciigl.recording import open_dataset
 from bciigl.report.accuracy import accuracy_drawing
 from bciigl.report.methods import counted, listed, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section
-from bciigl.report.results import TOLD
+from bciigl.report.results import told
 from bciigl.report.study_tables import accuracy_tables, difference_tables, interval, mean
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
@@ -87,12 +88,12 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     hardest = max(row.noise for row in plain)
     shown = [row for row in plain if row.noise == hardest]
     shown = [row for row in shown if row.varied == shown[0].varied]
-    wanted = [shown[0], *(row for row in shown[1:] if row.learner == "ceiling")]
+    wanted = [shown[0], *(row for row in shown[1:] if LEARNERS.get(row.learner).told == "label")]
     where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
     numbers = [
         KeyNumber(
             f"{row.accuracy.mean:.1f} %",
-            f"accuracy of {row.label} ({TOLD[row.learner]}) {where}",
+            f"accuracy of {row.label} ({told(row.learner)}) {where}",
             f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
             if row.repeats > 1
             else "of one session",

@@ -1,7 +1,11 @@
 """What all figures share: colours, sizes and how words are put into them."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from bciigl.base.registry import LEARNERS
 
 DPI = 150
 WIDTH = 5.6
@@ -24,14 +28,20 @@ EVENT_STYLES = {
 }
 """How the kinds of event are shaded: with a pattern too, for those who see no colours."""
 
-LEARNER_STYLES = {
-    "ai_igl": {"color": ORANGE, "marker": "o", "linestyle": "-"},
-    "ai_igl_paper": {"color": PURPLE, "marker": "v", "linestyle": "-."},
-    "igl_full_ci": {"color": GREEN, "marker": "D", "linestyle": (0, (1, 1))},
-    "cb": {"color": BLUE, "marker": "s", "linestyle": "--"},
-    "ceiling": {"color": "black", "marker": "^", "linestyle": ":"},
-}
-"""How the learners are drawn, wherever they are compared."""
+_FURTHER_STYLES = [
+    {"color": "#e69f00", "marker": "P", "linestyle": "-"},
+    {"color": "#8c564b", "marker": "X", "linestyle": "--"},
+    {"color": "#5c3d99", "marker": "p", "linestyle": "-."},
+    {"color": "#3a7d44", "marker": "<", "linestyle": ":"},
+]
+"""Of learners whose specification has no style."""
+
+
+def learner_style(learner_id: str) -> dict[str, Any]:
+    """Return how a learner is drawn, wherever learners are compared."""
+    own = LEARNERS.get(learner_id).style
+    place = LEARNERS.ids.index(learner_id) % len(_FURTHER_STYLES)
+    return {**_FURTHER_STYLES[place], **own}
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:

@@ -7,8 +7,9 @@ from functools import cached_property
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Report, silent
+from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
-from bciigl.learn.diagnose import Diagnosis
+from bciigl.learn.diagnose import TRUST, Diagnosis
 from bciigl.recording import Dataset
 from bciigl.report.guesses import guesses_drawing, matches_by_run
 from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
@@ -18,8 +19,7 @@ from bciigl.report.region import region_drawing
 from bciigl.report.rewards import rewards_drawing
 from bciigl.report.table import Table
 from bciigl.report.time_course import time_course_drawing
-from bciigl.study.arrays import Recorded, Result, learners_for
-from bciigl.study.sessions import learn_session, load_session
+from bciigl.study.learning import Result, Sessions, learn_session, load_sessions
 
 NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 
@@ -31,8 +31,8 @@ class Session:
     Attributes
     ----------
     dataset : Dataset
-    recorded : Recorded
-        Its interactions.
+    sessions : dict of Session
+        What was recorded in it.
     results : sequence of Result
         Of the learners that could learn from it.
     brain : Brain or None
@@ -42,7 +42,7 @@ class Session:
     """
 
     dataset: Dataset
-    recorded: Recorded
+    sessions: Sessions
     results: Sequence[Result]
     brain: Brain | None
     brain_missing: str = ""
@@ -50,42 +50,41 @@ class Session:
     @property
     def blind(self) -> list[Result]:
         """The results of learners that were told neither labels nor rewards."""
-        return [each for each in self.results if each.diagnosis is not None]
+        return [each for each in self.results if not LEARNERS.get(each.learner_id).told]
 
     @property
     def main(self) -> Result | None:
-        """The result that the report is about: of ai_igl, or of the first that has no labels."""
-        return next((each for each in self.blind if each.learner_id == "ai_igl"), None) or next(
-            iter(self.blind), None
-        )
+        """The result that the report is about: of the first learner that is told nothing."""
+        return next(iter(self.blind), None)
 
     @property
     def chance(self) -> float:
         """How many percent are right by chance."""
-        return 100 / self.recorded.n_actions
+        return 100 / self.sessions["train"].interactions.n_actions
 
     @cached_property
     def has_truth(self) -> bool:
         """Whether it is known what was meant."""
-        return self.recorded.label is not None
+        return self.sessions["train"].truth is not None
 
     @property
     def tested(self) -> bool:
         """Whether accuracies are known."""
-        return self.recorded.test_label is not None
+        return "test" in self.sessions and self.sessions["test"].truth is not None
 
 
 def load(
     dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
 ) -> Session:
     """Return a session with its results; parameters as in `session_sections`."""
-    recorded = load_session(dataset)
-    possible = set(learners_for(recorded)) & set(dataset.protocol.learners)
-    results = learn_session(dataset, recorded, report=report) if possible else []
+    sessions, protocol = load_sessions(dataset), dataset.protocol
+    some = [each for each in protocol.learners if not LEARNERS.get(each).told]
+    possible = some or sessions["train"].truth is not None
+    results = learn_session(protocol, sessions, report=report) if possible else []
     try:
-        return Session(dataset, recorded, results, Brain(dataset.protocol, folder))
+        return Session(dataset, sessions, results, Brain(dataset.protocol, folder))
     except BciiglError as error:
-        return Session(dataset, recorded, results, None, str(error))
+        return Session(dataset, sessions, results, None, str(error))
 
 
 def views(session: Session, report: Report = silent) -> list[Section]:
@@ -96,10 +95,10 @@ def views(session: Session, report: Report = silent) -> list[Section]:
 
 
 def _decoding(session: Session) -> list[Section]:
-    if session.main is None:
+    if session.main is None or not hasattr(session.main.learner, "decode"):
         return []
     options = session.dataset.protocol.task.options
-    drawing = rewards_drawing(session.recorded, session.main, options)
+    drawing = rewards_drawing(session.sessions["train"], session.main, options)
     return [
         Section(
             "Decoded rewards",
@@ -107,12 +106,17 @@ def _decoding(session: Session) -> list[Section]:
                 "A learner without rewards has to find them in the feedback. Where it succeeds, "
                 "there are two heaps for each option: guesses that it takes for mismatches at the "
                 "left, and those that it takes for matches at the right.",
-                f"The verdict of {session.main.learner_id}: {session.main.diagnosis}",
+                *_verdict(session.main, options),
             ],
             tables=_actions(session),
             drawings=[drawing],
         )
     ]
+
+
+def _verdict(result: Result, options: Sequence[object]) -> list[str]:
+    found = result.diagnosis
+    return [] if found is None else [f"The verdict of {result.learner_id}: {found.named(options)}"]
 
 
 def _actions(session: Session) -> list[Table]:
@@ -139,10 +143,16 @@ def _actions(session: Session) -> list[Table]:
         "match from mismatch",
         "probability that they are confused",
     )
+    doubt = (
+        ""
+        if found.verdict == TRUST
+        else " The learner is not sure to have found the reward: if it has not, these numbers mean "
+        "nothing, however good they look."
+    )
     caption = (
         "What the learner found out about itself on runs it had not seen. Match rates are of the "
         "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
-        "guesses. Match from mismatch: their distance, in units of their width."
+        "guesses. Match from mismatch: their distance, in units of their width." + doubt
     )
     return [Table(head, rows, caption)]
 
@@ -151,7 +161,11 @@ def _learning(session: Session, report: Report) -> list[Section]:
     drawings = []
     if session.tested:
         seed = session.dataset.protocol.seed
-        points = learning_curve(session.recorded, seed=seed, known=session.results, report=report)
+        told = [each.learner_id for each in session.results if each not in session.blind]
+        shown = [*(each.learner_id for each in session.blind[:1]), *told]
+        points = learning_curve(
+            session.sessions, shown, seed=seed, known=session.results, report=report
+        )
         if points:
             drawings.append(learning_curve_drawing(points, session.chance))
     if session.has_truth:

@@ -8,10 +8,9 @@ from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
 from bciigl.brain import Brain
 from bciigl.loop import simulate
-from bciigl.study.arrays import Recorded, learn_from
 from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Cell, Entry, StudyError
-from bciigl.study.sessions import recorded_sessions
+from bciigl.study.learning import Sessions, check_sessions, learn_from
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "brainiak")
 # Cluster workers run tasks in threads, but fmrisim's random numbers and the number of threads of a
@@ -25,16 +24,15 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     The same cell gives the same result in any process, whatever else is run there.
     """
     with ONE_AT_A_TIME, one_thread():
-        sessions = simulate(cell.protocol, folder=cell.folder)
-        recorded = recorded_sessions(cell.protocol, sessions)
+        sessions = check_sessions(simulate(cell.protocol, folder=cell.folder))
         return {
             **cell.identity,
             # As it is here and now, which may not be what the cell was made with.
             "brain": Brain(cell.protocol, cell.folder).fingerprint,
             "repeat": cell.repeat,
             "versions": versions(),
-            "truth_objective": truth_objective(recorded),
-            "results": [_result(recorded, each, cell.protocol.seed) for each in cell.entries],
+            "truth_objective": truth_objective(sessions),
+            "results": [_result(sessions, each, cell.protocol.seed) for each in cell.entries],
         }
 
 
@@ -43,23 +41,24 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in PACKAGES}
 
 
-def truth_objective(recorded: Recorded) -> float | None:
+def truth_objective(sessions: Sessions) -> float | None:
     """Return full-CI IGL's objective of the truth: the right policy, and the reward decoded.
 
     None where rewards are not known.
     """
-    if recorded.reward is None:
+    train, truth = sessions["train"]
+    if truth is None or truth.match is None:
         return None
-    uniform = 1 / recorded.n_actions
-    propensity = uniform if recorded.propensity is None else recorded.propensity
-    return float((recorded.reward * (1 - uniform) / propensity).mean())
+    uniform = 1 / train.n_actions
+    propensity = uniform if train.propensity is None else train.propensity
+    return float((truth.match * (1 - uniform) / propensity).mean())
 
 
-def _result(recorded: Recorded, entry: Entry, seed: int) -> dict[str, Any]:
+def _result(sessions: Sessions, entry: Entry, seed: int) -> dict[str, Any]:
     if entry.control is not None:
         rng = Seed(seed).rng("control", entry.control)
-        recorded = CONTROLS[entry.control].apply(recorded, rng)
-    found = learn_from(recorded, entry.learner, seed=seed)
+        sessions = CONTROLS[entry.control].apply(sessions, rng)
+    found = learn_from(sessions, entry.learner, seed=seed)
     if found.confusion is None:
         raise StudyError("there is no test session to score learners on")
     return {

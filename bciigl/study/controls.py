@@ -6,48 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from bciigl.study.arrays import Recorded
+from bciigl.recording.truth import Session
+from bciigl.study.learning import Sessions
 
 SILENCED = "judgment silenced"
 PERMUTED = "rewards permuted"
 MEAN_REMOVED = "region mean removed"
-_GUESS = ("action", "propensity", "catch", "feedback", "reward")
 
 
-def _as_it_is(recorded: Recorded, rng: np.random.Generator) -> Recorded:
-    return recorded
+def _as_it_is(sessions: Sessions, rng: np.random.Generator) -> Sessions:
+    return sessions
 
 
-def permute_rewards(recorded: Recorded, rng: np.random.Generator) -> Recorded:
-    """Return interactions in which guesses, with their answers, belong to other contexts.
+def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
+    """Return sessions in which guesses, with their answers, belong to other contexts.
 
     They are dealt out anew within each run, so all laws stay but that of contexts and answers
     together. Some stay where they are by chance; centring by run, which all learners do, makes up
     for exactly that: on average contexts and answers are then uncorrelated.
     """
-    run = np.zeros(len(recorded.action), int) if recorded.run is None else recorded.run
+    train, truth = sessions["train"]
+    run = np.zeros(train.trials, int) if train.run is None else train.run
     order = np.arange(len(run))
     for each in np.unique(run):
         rows = np.flatnonzero(run == each)
         order[rows] = rng.permutation(rows)
-    arrays = {name: getattr(recorded, name) for name in _GUESS}
-    return replace(
-        recorded, **{name: array[order] for name, array in arrays.items() if array is not None}
-    )
+    train = replace(train.rows(order), context=train.context, run=train.run)
+    if truth is not None and truth.match is not None:
+        truth = replace(truth, match=truth.match[order])
+    return {**sessions, "train": Session(train, truth)}
 
 
-def remove_region_mean(recorded: Recorded, rng: np.random.Generator) -> Recorded:
-    """Return interactions in which contexts and feedback have a mean of 0 over the voxels."""
-    names = ("context", "feedback", "test_context")
-    arrays = {name: getattr(recorded, name) for name in names}
-    return replace(
-        recorded,
-        **{
-            name: array - array.mean(axis=1, keepdims=True)
-            for name, array in arrays.items()
-            if array is not None
-        },
-    )
+def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions:
+    """Return sessions in which contexts and feedback have a mean of 0 over the voxels."""
+    return {
+        name: Session(
+            replace(given, context=_centred(given.context), feedback=_centred(given.feedback)),
+            truth,
+        )
+        for name, (given, truth) in sessions.items()
+    }
+
+
+def _centred(values: np.ndarray | None) -> np.ndarray | None:
+    return None if values is None else values - values.mean(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ class Control:
     changes : dict
         Of the protocol, where another experiment is simulated.
     apply : function
-        From recorded interactions and random numbers to those that are learned from.
+        From sessions and random numbers to the sessions that are learned from.
     """
 
     expected: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    apply: Callable[[Recorded, np.random.Generator], Recorded] = _as_it_is
+    apply: Callable[[Sessions, np.random.Generator], Sessions] = _as_it_is
 
 
 CONTROLS = {

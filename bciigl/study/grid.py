@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from bciigl import __version__
 from bciigl.base.errors import BciiglError, did_you_mean, printable
+from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
-from bciigl.learn.ids import make_learner
 from bciigl.protocol import Protocol
 from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.load import changed
@@ -123,7 +123,7 @@ class Cell:
             "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
             "brain": self.fingerprint,
             "learners": [
-                {**each._asdict(), "parameters": make_learner(each.learner).get_params()}
+                {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
                 for each in self.entries
             ],
         }

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from bciigl.base.registry import LEARNERS
+
 DATA = Path(__file__).parent.parent / "data"
 
 
@@ -19,9 +21,9 @@ class Published(NamedTuple):
 def published(table: str, learner: str, noise: float) -> Published | None:
     """Return what a table of the paper reports for a learner at a noise level, if anything.
 
-    The paper's AI-IGL is the procedure `ai_igl_paper`; `ai_igl` is compared with it as well.
+    Which learner of the paper it is compared with is in its specification.
     """
-    learner = "ai_igl" if learner == "ai_igl_paper" else learner
+    learner = LEARNERS.get(learner).published_as
     for line in lines(table):
         if line["learner"] == learner and math.isclose(float(line["noise"]), noise):
             return Published(float(line["accuracy"]), float(line["standard_error"]))
@@ -43,7 +45,7 @@ def published_labelled(
     openml_id : int or None
         Of the dataset.
     """
-    learner = "ai_igl" if learner == "ai_igl_paper" else learner
+    learner = LEARNERS.get(learner).published_as
     if table == "table3":
         for line in lines(table):
             if (line["feedback"], line["learner"]) == (feedback, learner):

@@ -2,27 +2,27 @@
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from bciigl.base.arrays import read_array
 from bciigl.base.progress import Progress, silent
+from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
 from bciigl.learn.diagnose import TRUST
-from bciigl.learn.ids import LEARNER_IDS
 from bciigl.learn.interactions import InputError
-from bciigl.study.arrays import (
-    Recorded,
+from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
+from bciigl.study.grid import Entry, StudyError
+from bciigl.study.learning import (
     Result,
-    check_recorded,
+    Sessions,
+    check_arrays,
     learn_from,
     learners_for,
     load_arrays,
+    select,
 )
-from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
-from bciigl.study.grid import Entry, StudyError
 from bciigl.study.rows import Row, published_for
 from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
 from bciigl.study.table2 import NAME
@@ -72,40 +72,33 @@ def released_rows(
         Called with how many learners have learned, and how many there are.
     """
     levels = sorted(_released(Path(folder)).items())
-    work = [(noise, recorded, entry) for noise, recorded in levels for entry in _entries(recorded)]
+    work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]
     table = []
-    for noise, recorded, entry in work:
+    for noise, sessions, entry in work:
         draws = repeats if entry.control == PERMUTED else 1
-        table.append(_row(noise, entry, [_result(recorded, entry, draw) for draw in range(draws)]))
+        table.append(_row(noise, entry, [_result(sessions, entry, draw) for draw in range(draws)]))
         progress(len(table), len(work))
     return table
 
 
-def _entries(recorded: Recorded) -> list[Entry]:
-    possible = {*learners_for(recorded), "ceiling"}
-    learners = [Entry(each) for each in LEARNER_IDS if each in possible]
-    return learners + [Entry("ai_igl", each) for each in (PERMUTED, MEAN_REMOVED)]
+def _entries(sessions: Sessions) -> list[Entry]:
+    possible, known = learners_for(sessions), LEARNERS.all()
+    # Labels to learn from are those of test rows.
+    learners = [Entry(each.id) for each in known if each.id in possible or each.told == "label"]
+    first = next(each.id for each in known if not each.told)
+    return learners + [Entry(first, each) for each in (PERMUTED, MEAN_REMOVED)]
 
 
-def _result(recorded: Recorded, entry: Entry, draw: int) -> Result:
-    if entry.learner == "ceiling":
-        return learn_from(_taught(recorded), "ceiling")
-    chosen = recorded.select(TRAIN_RUNS, TEST_RUNS)
+def _result(sessions: Sessions, entry: Entry, draw: int) -> Result:
+    if LEARNERS.get(entry.learner).told == "label":
+        taught = select(sessions, None, TRAIN_RUNS)["test"]
+        tested = select(sessions, None, TEST_RUNS)["test"]
+        return learn_from({"train": taught, "test": tested}, entry.learner)
+    chosen = select(sessions, TRAIN_RUNS, TEST_RUNS)
     if entry.control is not None:
         rng = Seed(0).rng("control", entry.control, draw)
         chosen = CONTROLS[entry.control].apply(chosen, rng)
     return learn_from(chosen, entry.learner)
-
-
-def _taught(recorded: Recorded) -> Recorded:
-    """Return the labelled rows of the training runs as what the ceiling learns from."""
-    taught = recorded.select(None, TRAIN_RUNS)
-    return replace(
-        recorded.select(None, TEST_RUNS),
-        context=taught.test_context,
-        label=taught.test_label,
-        run=taught.test_run,
-    )
 
 
 def _row(noise: float, entry: Entry, results: list[Result]) -> Row:
@@ -131,8 +124,8 @@ def _row(noise: float, entry: Entry, results: list[Result]) -> Row:
     )
 
 
-def _released(folder: Path) -> dict[float, Recorded]:
-    """Return the released interactions by noise level."""
+def _released(folder: Path) -> dict[float, Sessions]:
+    """Return the released sessions by noise level."""
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
     packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}
@@ -146,14 +139,14 @@ def _released(folder: Path) -> dict[float, Recorded]:
             f"{folder}: has neither files such as noise_0.05.npz nor such as "
             "data_feedback_combined_noise_level_0.05.npy"
         )
-    for level, recorded in found.items():
-        if recorded.test_label is None:
+    for level, sessions in found.items():
+        if "test" not in sessions or sessions["test"].truth is None:
             raise StudyError(f"{folder}: at noise level {level:g}: array test_label is missing")
     return found
 
 
-def _original(folder: Path, level: str) -> Recorded:
-    """Return the interactions at a noise level from the original files."""
+def _original(folder: Path, level: str) -> Sessions:
+    """Return the sessions at a noise level from the original files."""
     arrays = {
         name: read_array(folder / ORIGINAL.format(theirs, level))
         for name, theirs in ORIGINAL_NAMES.items()
@@ -161,6 +154,6 @@ def _original(folder: Path, level: str) -> Recorded:
     trials = len(np.atleast_1d(arrays["action"]))
     arrays["run"] = np.arange(trials) * RUNS // max(trials, 1)
     try:
-        return check_recorded(arrays)
+        return check_arrays(arrays)
     except InputError as error:
         raise StudyError(f"{folder}: at noise level {level}: {error}") from error

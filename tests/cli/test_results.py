@@ -7,15 +7,20 @@ import pytest
 from recordings import small, write_made_up
 
 from bciigl.cli.results import echo_results
+from bciigl.learn.interactions import Interactions
 from bciigl.recording import open_dataset
-from bciigl.study.arrays import Recorded, Result
-from bciigl.study.sessions import load_session
+from bciigl.recording.truth import Session
+from bciigl.study.learning import Result, load_sessions
 
 RESULTS = [
     Result("ai_igl_paper", None, 100.0, (99.234, 100.0)),
     Result("cb", None, 5.04, (0.0, 12.345)),
 ]
-ARRAYS = Recorded(np.zeros((4, 2)), np.array([0, 1, 2, 0]), np.zeros((4, 2)))
+ARRAYS = {
+    "train": Session(
+        Interactions(np.zeros((4, 2)), np.array([0, 1, 2, 0]), np.zeros((4, 2)), n_actions=3)
+    )
+}
 
 
 def test_columns_stand_below_each_other_and_what_is_not_known_is_a_dash(capsys):
@@ -43,7 +48,7 @@ def test_sessions_say_what_they_would_cost_and_where_they_are(tmp_path, capsys, 
     write_made_up(tmp_path / "out", small(task={"catch": {"share": 0.5}}))
     dataset = open_dataset(tmp_path / "out")
     late = {"lateness_seconds": {"median": 0.0015, "largest": 0.02}}
-    echo_results(load_session(dataset), RESULTS, dataset, "", as_json, **late)
+    echo_results(load_sessions(dataset), RESULTS, dataset, "", as_json, **late)
     shown = capsys.readouterr().out
     if as_json:
         document = json.loads(shown)

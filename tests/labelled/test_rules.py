@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from interactions import flat
 from labelled_data import echo, labelled
 from scipy.stats import chi2
 from sklearn.decomposition import PCA
@@ -23,6 +24,11 @@ from bciigl.labelled.rules import (
 )
 
 
+def guessed(*arguments, **options):
+    """Return the interactions and their truth by the names that files have for them."""
+    return flat(interactions(*arguments, **options))
+
+
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
@@ -39,7 +45,7 @@ def numbered(examples: int = 100, classes: int = 4, **about):
 
 @pytest.mark.parametrize(("examples", "testing"), [(100, 10), (64, 6), (66, 7), (12, 1), (4, 1)])
 def test_a_tenth_is_for_testing_and_nothing_is_in_both_parts(examples, testing):
-    found = interactions(numbered(examples, 2), action_reward, Seed(0))
+    found = guessed(numbered(examples, 2), action_reward, Seed(0))
     assert len(found.test_context) == len(found.test_label) == testing
     both = np.concatenate([found.context[:, 0], found.test_context[:, 0]])
     assert sorted(both) == list(range(examples))
@@ -48,7 +54,7 @@ def test_a_tenth_is_for_testing_and_nothing_is_in_both_parts(examples, testing):
 
 
 def test_own_test_part_is_kept_and_training_is_shuffled():
-    found = interactions(numbered(training=70), action_reward, Seed(0))
+    found = guessed(numbered(training=70), action_reward, Seed(0))
     assert found.test_context[:, 0].tolist() == list(range(70, 100))
     assert found.test_label.tolist() == [each % 4 for each in range(70, 100)]
     assert sorted(found.context[:, 0]) == list(range(70))
@@ -57,8 +63,7 @@ def test_own_test_part_is_kept_and_training_is_shuffled():
 
 def test_samples_are_so_many_different_examples_or_as_many_as_there_are():
     few, all_of_them, more = (
-        interactions(numbered(), action_reward, Seed(0), samples=samples)
-        for samples in (20, None, 1000)
+        guessed(numbered(), action_reward, Seed(0), samples=samples) for samples in (20, None, 1000)
     )
     assert len(set(few.context[:, 0])) == len(few.action) == len(few.feedback) == 20
     assert (few.test_context == all_of_them.test_context).all()
@@ -69,27 +74,26 @@ def test_samples_are_so_many_different_examples_or_as_many_as_there_are():
 
 def test_same_seed_gives_the_same_split_and_guesses_whatever_the_rule():
     found = {
-        name: interactions(labelled(80, 5), rule, Seed(4), samples=50)
-        for name, rule in RULES.items()
+        name: guessed(labelled(80, 5), rule, Seed(4), samples=50) for name, rule in RULES.items()
     }
     first = found.pop("action_reward")
     assert len(found) == 3
     for each in found.values():
         for name in ("context", "action", "reward", "label", "test_context", "test_label"):
             assert (getattr(each, name) == getattr(first, name)).all()
-    again = interactions(labelled(80, 5), coded, Seed(4), samples=50)
+    again = guessed(labelled(80, 5), coded, Seed(4), samples=50)
     assert (again.feedback == found["coded"].feedback).all()
 
 
 def test_another_seed_gives_another_split_and_other_guesses_and_answers():
-    one, other = (interactions(numbered(), action_exclusive, Seed(seed)) for seed in (0, 1))
+    one, other = (guessed(numbered(), action_exclusive, Seed(seed)) for seed in (0, 1))
     assert one.test_context.tolist() != other.test_context.tolist()
     assert one.action.tolist() != other.action.tolist()
     assert one.feedback.tolist() != other.feedback.tolist()
 
 
 def test_rewards_say_whether_guesses_are_right_and_guesses_are_uniform():
-    found = interactions(labelled(8000, 4, 1), action_reward, Seed(0))
+    found = guessed(labelled(8000, 4, 1), action_reward, Seed(0))
     assert (found.reward == (found.action == found.label)).all()
     assert (found.feedback == np.column_stack([found.action, found.reward])).all()
     assert (found.propensity, found.n_actions) == (None, 4)
@@ -99,10 +103,10 @@ def test_rewards_say_whether_guesses_are_right_and_guesses_are_uniform():
 
 def test_actions_are_all_classes_even_those_that_are_nowhere():
     data = replace(labelled(60, 3), classes=("a", "b", "c", "d", "e"))
-    found = interactions(data, action_reward, Seed(0))
+    found = guessed(data, action_reward, Seed(0))
     assert found.n_actions == 5
     assert set(found.action.tolist()) == set(range(5))
-    never = interactions(data, action_reward, Seed(0), policy=lambda x: np.eye(5)[[0] * len(x)])
+    never = guessed(data, action_reward, Seed(0), policy=lambda x: np.eye(5)[[0] * len(x)])
     assert never.n_actions == 5
 
 
@@ -113,7 +117,7 @@ def by_number(examples: np.ndarray) -> np.ndarray:
 
 
 def test_actions_follow_a_policy_and_have_its_probabilities():
-    found = interactions(numbered(10_000), action_reward, Seed(0), policy=by_number)
+    found = guessed(numbered(10_000), action_reward, Seed(0), policy=by_number)
     probability = by_number(found.context)
     assert (found.propensity == probability[np.arange(9000), found.action]).all()
     assert found.propensity.min() > 0 and found.n_actions == 4
@@ -133,7 +137,7 @@ def test_policy_sees_examples_as_they_are_and_only_those_that_are_used():
         return np.full((len(examples), 4), 0.25)
 
     data = labelled(100, 4, 70)
-    found = interactions(data, action_reward, Seed(0), samples=30, policy=policy)
+    found = guessed(data, action_reward, Seed(0), samples=30, policy=policy)
     assert seen[0].shape == (30, 70)
     assert all((data.features == each).all(axis=1).any() for each in seen[0])
     assert (found.propensity == 0.25).all()
@@ -143,7 +147,7 @@ def test_policy_that_is_certain_takes_its_action():
     def last(examples: np.ndarray) -> np.ndarray:
         return np.tile([0.0, 1.0, 0.0], (len(examples), 1))
 
-    found = interactions(labelled(60, 3), action_reward, Seed(0), policy=last)
+    found = guessed(labelled(60, 3), action_reward, Seed(0), policy=last)
     assert set(found.action) == {1} and set(found.propensity) == {1.0}
 
 
@@ -161,13 +165,13 @@ BAD_POLICIES = {
 @pytest.mark.parametrize("policy", BAD_POLICIES.values(), ids=BAD_POLICIES)
 def test_policy_that_is_none_is_refused(policy):
     with pytest.raises(LabelledError, match="policy should give each of 3 actions a probability"):
-        interactions(labelled(60, 3), action_reward, Seed(0), policy=policy)
+        guessed(labelled(60, 3), action_reward, Seed(0), policy=policy)
 
 
 def test_rule_of_one_s_own_is_found_by_its_name_and_answers(monkeypatch):
     monkeypatch.setitem(RULES, "mine", echo)
     assert find_rule("mine") is echo
-    found = interactions(labelled(), find_rule("mine"), Seed(0))
+    found = guessed(labelled(), find_rule("mine"), Seed(0))
     assert found.feedback.shape == (54, 2)
     np.testing.assert_allclose(found.feedback, found.reward[:, None] + [0, 0], atol=0.6)
 
@@ -198,7 +202,7 @@ BAD_ANSWERS = {
 @pytest.mark.parametrize("value", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
 def test_answers_that_cannot_be_learned_from_are_refused_by_the_rule_s_name(value):
     with pytest.raises(LabelledError, match="^rule mine: feedback must"):
-        interactions(labelled(), answering(value), Seed(0))
+        guessed(labelled(), answering(value), Seed(0))
 
 
 def test_rule_without_a_name_is_shown_as_it_is():
@@ -210,7 +214,7 @@ def test_rule_without_a_name_is_shown_as_it_is():
             return "Nameless()"
 
     with pytest.raises(LabelledError, match=re.escape("rule Nameless(): feedback must")):
-        interactions(labelled(), Nameless(), Seed(0))
+        guessed(labelled(), Nameless(), Seed(0))
 
 
 def test_unknown_rule_is_told_the_nearest_and_all():
@@ -255,7 +259,7 @@ def test_contexts_are_reduced_by_trials_alone_and_answers_too():
     data = labelled(150, 4, 80, training=100)
     far = replace(data, features=data.features.copy())
     far.features[100:] *= 1000
-    one, other = (interactions(each, action_exclusive, Seed(0)) for each in (data, far))
+    one, other = (guessed(each, action_exclusive, Seed(0)) for each in (data, far))
     assert one.context.shape == one.feedback.shape == (100, 64)
     assert one.test_context.shape == (50, 64)
     assert (one.context == other.context).all() and (one.feedback == other.feedback).all()
@@ -265,13 +269,13 @@ def test_contexts_are_reduced_by_trials_alone_and_answers_too():
 def test_images_are_of_training_examples_only():
     data = labelled(40, 4, 1)
     data = replace(data, features=np.arange(40.0)[:, None], training=30)
-    found = interactions(data, action_exclusive, Seed(0))
+    found = guessed(data, action_exclusive, Seed(0))
     assert found.feedback.max() < 30
-    found = interactions(data, action_exclusive, Seed(0), samples=5)
+    found = guessed(data, action_exclusive, Seed(0), samples=5)
     # Trials are few, images that can answer are all that are for training.
     chosen = {
         float(each)
         for seed in range(40)
-        for each in interactions(data, action_exclusive, Seed(seed), samples=5).feedback.ravel()
+        for each in guessed(data, action_exclusive, Seed(seed), samples=5).feedback.ravel()
     }
     assert chosen == {float(each) for each in range(30) if each % 4 < 2}

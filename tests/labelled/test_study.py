@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from labelled_data import echo, known, labelled, study, written
 
 from bciigl.base.errors import BciiglError
 from bciigl.labelled import study as module
+from bciigl.labelled.one_right import OneRightBandit
+from bciigl.labelled.refit import LABELLED_LEARNERS, RefittedIGL, labelled_learner
 from bciigl.labelled.rules import RULES, Labelled
 from bciigl.labelled.sources import Source
 from bciigl.labelled.study import (
     LEARNERS,
-    PARAMETERS,
     REPEATS,
     LabelledStudy,
     describe,
@@ -75,7 +77,7 @@ def test_key_changes_with_the_repeat():
 
 def test_key_changes_with_parameters_of_learners_and_with_the_version(monkeypatch):
     before = keys(study(DATASET, learners=("cb", "ai_igl")))
-    monkeypatch.setitem(PARAMETERS, "ai_igl", {"one_right": False})
+    monkeypatch.setitem(LABELLED_LEARNERS, "ai_igl", partial(RefittedIGL, one_right=False))
     changed = keys(study(DATASET, learners=("cb", "ai_igl")))
     assert not set(before) & set(changed)
     monkeypatch.undo()
@@ -87,7 +89,8 @@ def test_key_changes_with_parameters_of_learners_and_with_the_version(monkeypatc
 def test_skyline_knows_that_one_label_is_right():
     (learner,) = study(DATASET, repeats=1).cells[0].identity["learners"]
     assert learner["learner"] == "cb"
-    assert learner["parameters"]["estimator"] == "one_right"
+    assert labelled_learner("cb").make is OneRightBandit
+    assert learner["parameters"] == OneRightBandit().get_params()
 
 
 def test_key_depends_on_nothing_else(tmp_path):

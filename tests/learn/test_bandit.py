@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from interactions import session
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from bciigl.learn import ContextualBandit, InputError
 from bciigl.learn.bandit import ESTIMATORS, NEVER, fit_policy, without_never_taken
 from bciigl.learn.logistic import fit_logistic
-from bciigl.learn.one_right import fit_one_right
 
 
 def few(seed=0, trials=60):
@@ -155,41 +154,6 @@ def test_known_rewards_are_learned_from(estimator, epsilon):
     learner = ContextualBandit(estimator=estimator)
     learner.fit(told.context, told.action, told.reward, propensity=told.propensity, run=told.run)
     assert fresh.accuracy(learner) > 0.95
-
-
-@pytest.mark.parametrize("sure", [True, False])
-def test_where_one_is_right_scores_are_those_of_a_softmax_of_all_actions(sure):
-    context, action, reward, weight = few()
-    reward = reward if sure else np.clip(reward, 0.2, 0.9)
-    policy = fit_policy(context, action, reward, weight, 3, estimator="one_right", ridge=2.0)
-    expected = fit_one_right(context, action, logit(reward), 3, ridge=2.0)
-    np.testing.assert_array_equal(policy, expected)
-    np.testing.assert_allclose(policy.sum(axis=1), 0, atol=1e-8)
-
-
-def test_rewards_of_one_half_teach_nothing_where_one_is_right():
-    context, action, _, weight = few()
-    policy = fit_policy(context, action, np.full(60, 0.5), weight, 3, estimator="one_right")
-    np.testing.assert_allclose(policy, 0, atol=1e-12)
-
-
-def test_where_one_is_right_propensities_do_not_matter():
-    # given the context, how an action came to be taken tells nothing of which is right
-    told = session(epsilon=0.3)
-    known = told.context, told.action, told.reward
-    learner = ContextualBandit(estimator="one_right")
-    with_them = clone(learner).fit(*known, propensity=told.propensity)
-    np.testing.assert_array_equal(with_them.policy_, learner.fit(*known).policy_)
-
-
-@pytest.mark.parametrize("unit", [1e-50, 1e50])
-def test_units_and_origin_of_features_do_not_matter_where_one_is_right(unit):
-    told = session()
-    first, second = (
-        ContextualBandit(estimator="one_right").fit(context, told.action, told.reward)
-        for context in (told.context, unit * (told.context + 3))
-    )
-    np.testing.assert_allclose(second.policy_, first.policy_, atol=1e-3)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

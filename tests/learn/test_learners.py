@@ -8,7 +8,7 @@ from interactions import session
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bciigl.learn import LEARNER_IDS, make_learner
+from bciigl.base.registry import LEARNERS
 
 TOLD = session(trials=240)
 
@@ -26,13 +26,13 @@ def fitted_values(learner):
     return {name: value for name, value in vars(learner).items() if name.endswith("_")}
 
 
-@pytest.fixture(params=LEARNER_IDS)
+@pytest.fixture(params=LEARNERS.own_ids)
 def learner_id(request):
     return request.param
 
 
 def test_init_only_assigns(learner_id):
-    learner = make_learner(learner_id)
+    learner = LEARNERS.get(learner_id).make()
     assert vars(learner) == learner.get_params()
     odd = {name: object() for name in learner.get_params()}
     learner.set_params(**odd)
@@ -41,7 +41,7 @@ def test_init_only_assigns(learner_id):
 
 
 def test_clone_and_repr_work(learner_id):
-    learner = make_learner(learner_id).fit(*given(learner_id))
+    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
     copy = clone(learner)
     assert copy.get_params() == learner.get_params()
     assert not fitted_values(copy)
@@ -51,7 +51,7 @@ def test_clone_and_repr_work(learner_id):
 def test_fit_returns_the_learner_and_leaves_its_inputs_and_parameters_alone(learner_id):
     arrays = [each.copy() for each in given(learner_id)]
     run = TOLD.run.copy()
-    learner = make_learner(learner_id)
+    learner = LEARNERS.get(learner_id).make()
     before = learner.get_params()
     assert learner.fit(*arrays, run=run) is learner
     assert learner.get_params() == before
@@ -60,7 +60,7 @@ def test_fit_returns_the_learner_and_leaves_its_inputs_and_parameters_alone(lear
 
 
 def test_what_fit_adds_ends_in_an_underscore(learner_id):
-    learner = make_learner(learner_id)
+    learner = LEARNERS.get(learner_id).make()
     own = set(vars(learner))
     added = set(vars(learner.fit(*given(learner_id)))) - own
     assert added
@@ -69,7 +69,7 @@ def test_what_fit_adds_ends_in_an_underscore(learner_id):
 
 
 def test_a_learner_that_has_learned_nothing_says_so(learner_id):
-    learner = make_learner(learner_id)
+    learner = LEARNERS.get(learner_id).make()
     with pytest.raises(NotFittedError):
         learner.predict(TOLD.context)
     for name, arguments in (("decode", (TOLD.feedback, TOLD.action)), ("diagnose", ())):
@@ -79,13 +79,13 @@ def test_a_learner_that_has_learned_nothing_says_so(learner_id):
 
 
 def test_another_number_of_features_is_refused(learner_id):
-    learner = make_learner(learner_id).fit(*given(learner_id))
+    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
     with pytest.raises(ValueError, match="8 features"):
         learner.predict(TOLD.context[:, :5])
 
 
 def test_choices_are_actions_one_for_each_context(learner_id):
-    learner = make_learner(learner_id).fit(*given(learner_id))
+    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
     for run in (None, TOLD.run):
         choice = learner.predict(TOLD.context, run=run)
         assert choice.shape == (240,)
@@ -95,8 +95,8 @@ def test_choices_are_actions_one_for_each_context(learner_id):
 
 def test_learning_again_forgets(learner_id):
     other = session(5, trials=200, subject=3, features=6, n_actions=4)
-    once = make_learner(learner_id).fit(*given(learner_id))
-    twice = make_learner(learner_id).fit(*given(learner_id, other)).fit(*given(learner_id))
+    once = LEARNERS.get(learner_id).make().fit(*given(learner_id))
+    twice = LEARNERS.get(learner_id).make().fit(*given(learner_id, other)).fit(*given(learner_id))
     assert fitted_values(once).keys() == fitted_values(twice).keys()
     np.testing.assert_array_equal(once.predict(TOLD.context), twice.predict(TOLD.context))
     if hasattr(once, "policy_"):
@@ -105,16 +105,16 @@ def test_learning_again_forgets(learner_id):
 
 def test_lists_and_single_precision_will_do(learner_id):
     arrays = given(learner_id)
-    learner = make_learner(learner_id).fit(*(each.tolist() for each in arrays))
-    expected = make_learner(learner_id).fit(*arrays).predict(TOLD.context)
+    learner = LEARNERS.get(learner_id).make().fit(*(each.tolist() for each in arrays))
+    expected = LEARNERS.get(learner_id).make().fit(*arrays).predict(TOLD.context)
     np.testing.assert_array_equal(learner.predict(TOLD.context.tolist()), expected)
     single = [each.astype("float32") if each.dtype == float else each for each in arrays]
-    assert make_learner(learner_id).fit(*single).predict(TOLD.context).shape == (240,)
+    assert LEARNERS.get(learner_id).make().fit(*single).predict(TOLD.context).shape == (240,)
 
 
-@pytest.mark.parametrize("learner_id", [each for each in LEARNER_IDS if each != "ceiling"])
+@pytest.mark.parametrize("learner_id", [each for each in LEARNERS.own_ids if each != "ceiling"])
 def test_there_are_as_many_actions_as_told(learner_id):
-    learner = make_learner(learner_id, n_actions=5).fit(*given(learner_id))
+    learner = LEARNERS.get(learner_id).make(n_actions=5).fit(*given(learner_id))
     assert learner.n_actions_ == 5
     assert learner.policy_.shape == (9, 5)
     assert set(learner.predict(TOLD.context)) <= {0, 1, 2}
@@ -123,4 +123,4 @@ def test_there_are_as_many_actions_as_told(learner_id):
 def test_learning_raises_no_warning(learner_id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make_learner(learner_id).fit(*given(learner_id), run=TOLD.run).predict(TOLD.context)
+        LEARNERS.get(learner_id).make().fit(*given(learner_id), run=TOLD.run).predict(TOLD.context)

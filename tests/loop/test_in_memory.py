@@ -4,14 +4,14 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from interactions import flat
 from recordings import small
 
 from bciigl.base.errors import BciiglError
 from bciigl.loop import record, simulate
 from bciigl.protocol import Protocol
 from bciigl.recording import open_dataset
-from bciigl.study.arrays import Recorded
-from bciigl.study.sessions import load_session, recorded_sessions
+from bciigl.study.learning import check_sessions, load_sessions
 
 LEARNS = {
     "agent": {"policy": "epsilon-greedy", "uniform_runs": 1, "epsilon": 0.5},
@@ -49,9 +49,9 @@ def test_what_is_simulated_is_what_would_be_recorded(mine: Protocol, tmp_path):
             np.testing.assert_array_equal(
                 getattr(session.truth, each.name), getattr(truth, each.name)
             )
-    ours, theirs = recorded_sessions(mine, sessions), load_session(dataset)
-    for each in fields(Recorded):
-        np.testing.assert_array_equal(getattr(ours, each.name), getattr(theirs, each.name))
+    ours, theirs = flat(check_sessions(sessions)), flat(load_sessions(dataset))
+    for name, values in vars(ours).items():
+        np.testing.assert_array_equal(values, getattr(theirs, name))
 
 
 @pytest.mark.parametrize("kind", ["learning", "learning, separate"])

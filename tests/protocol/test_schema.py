@@ -64,6 +64,6 @@ def test_every_field_and_section_has_a_note():
     assert notes["human", "judgment_lapse"].endswith("[share of trials; 0 to below 0.5]")
     assert notes["recording",].endswith("[choice; shared | separate]")
     assert notes["learners",].startswith(
-        "learners to compare [learner ids; 1 to 5 of them, each ai"
+        "learners to compare [learner ids; 1 to 20 of them, each ai"
     )
     assert ("task",) in notes

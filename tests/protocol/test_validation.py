@@ -31,7 +31,7 @@ def told(**sections) -> list[tuple[str, str]]:
         ("seed", 1.5, "seed", "should be a whole number, got 1.5"),
         ("learners", "cb", "learners", "should be a list, got 'cb'"),
         ("learners", [], "learners", "should have at least 1 items, got 0"),
-        ("learners", ["cb"] * 6, "learners", "should have at most 5 items, got 6"),
+        ("learners", ["cb"] * 21, "learners", "should have at most 20 items, got 21"),
         ("description", "\ud800", "description", HALF),
         ("task", {}, "task.options", "is required"),
     ],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interactions import flat
 from recordings import small, write_made_up
 
 from bciigl.base.errors import BciiglError
@@ -15,7 +16,7 @@ from bciigl.protocol import ProtocolError
 from bciigl.protocol.schedule import trial_start
 from bciigl.recording import DatasetError, is_dataset, open_dataset
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
-from bciigl.study.sessions import load_session, matches_by_fifths
+from bciigl.study.learning import load_sessions, matches_by_fifths
 
 RUN = "sub-01/ses-{}/func/sub-01_ses-{}_task-small_run-{:02}_{}"
 
@@ -40,8 +41,7 @@ def read_all(dataset) -> None:
     for session in ("train", "test"):
         dataset.interactions(session)
         dataset.truth(session)
-    load_session(dataset)
-    matches_by_fifths(dataset)
+    matches_by_fifths(load_sessions(dataset)["train"])
 
 
 def test_what_was_recorded_is_read_back(tmp_path):
@@ -85,7 +85,7 @@ def test_truth_of_a_session_fits_its_guesses(tmp_path):
         np.testing.assert_array_equal(truth.match, truth.judged)  # this person never lapses
         np.testing.assert_array_equal(truth.meant, truth.imagined)
         assert set(truth.meant) <= {0, 1, 2}
-    recorded = load_session(dataset)
+    recorded = flat(load_sessions(dataset))
     np.testing.assert_array_equal(recorded.label, dataset.truth("train").meant)
     np.testing.assert_array_equal(recorded.test_label, dataset.truth("test").meant)
     assert len(recorded.test_context) == 3
@@ -102,12 +102,12 @@ def test_more_than_99_runs_are_read_in_their_order(tmp_path):
 
 
 def test_without_the_truth_all_else_is_the_same(folder):
-    before = load_session(open_dataset(folder))
+    before = flat(load_sessions(open_dataset(folder)))
     shutil.rmtree(folder / TRUTH)
     dataset = open_dataset(folder)
     assert dataset.truth("train") is dataset.truth("test") is None
-    assert matches_by_fifths(dataset) is None
-    after = load_session(dataset)
+    assert matches_by_fifths(load_sessions(dataset)["train"]) is None
+    after = flat(load_sessions(dataset))
     assert after.reward is after.label is after.test_label is None
     for name in ("context", "action", "feedback", "run", "propensity", "test_context"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
@@ -156,7 +156,7 @@ def test_session_that_is_not_there_is_named(folder):
     assert len(dataset.interactions("train")["action"]) == 7
     with pytest.raises(DatasetError, match="has no interactions of ses-test"):
         dataset.interactions("test")
-    recorded = load_session(dataset)
+    recorded = flat(load_sessions(dataset))
     assert recorded.test_context is recorded.test_label is None
     assert recorded.label is not None
 
@@ -216,7 +216,7 @@ def test_numbers_that_cannot_be_learned_from_are_refused(folder, name, array):
         content = {**file, name: array}
     np.savez(path, **content)
     with pytest.raises(BciiglError, match=name):
-        load_session(open_dataset(folder))
+        flat(load_sessions(open_dataset(folder)))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_truth_of_more_or_fewer_trials_is_refused(folder):
 def test_catch_trials_that_the_protocol_does_not_plan_are_refused(tmp_path):
     write_made_up(tmp_path, small())
     with pytest.raises(DatasetError) as error:
-        load_session(open_dataset(tmp_path))
+        flat(load_sessions(open_dataset(tmp_path)))
     assert str(error.value).startswith(f"{tmp_path}: ")
 
 
@@ -305,7 +305,7 @@ def test_dataset_of_a_region_in_a_file_can_be_opened_without_that_file(tmp_path)
     record(protocol, tmp_path / "dataset", folder=source)
     shutil.rmtree(source)
     assert open_dataset(tmp_path / "dataset").protocol == protocol
-    assert load_session(open_dataset(tmp_path / "dataset")).context.shape == (7, 64)
+    assert flat(load_sessions(open_dataset(tmp_path / "dataset"))).context.shape == (7, 64)
 
 
 @pytest.mark.parametrize("recording", ["shared", "separate"])

@@ -10,7 +10,7 @@ from bciigl.report.session import session_sections
 from bciigl.report.study import study_sections
 from bciigl.study import run_study
 from bciigl.study.controls import PERMUTED, SILENCED
-from bciigl.study.sessions import learn_session, load_session
+from bciigl.study.learning import learn_session, load_sessions
 
 
 @pytest.fixture(scope="session")
@@ -23,14 +23,14 @@ def dataset(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def recorded(dataset):
-    """Return its interactions."""
-    return load_session(dataset)
+    """Return what was recorded, training and test."""
+    return load_sessions(dataset)
 
 
 @pytest.fixture(scope="session")
 def results(dataset, recorded):
     """Return what learners make of it."""
-    return learn_session(dataset, recorded)
+    return learn_session(dataset.protocol, recorded)
 
 
 @pytest.fixture(scope="session")

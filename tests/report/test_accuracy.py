@@ -10,7 +10,7 @@ from matplotlib.container import ErrorbarContainer
 from studies import all_made_up, made_up, right_of, study
 
 from bciigl.report.accuracy import accuracy_columns, accuracy_drawing, accuracy_figure
-from bciigl.report.style import LEARNER_STYLES
+from bciigl.report.style import learner_style
 from bciigl.study import Study, rows
 from bciigl.study.controls import CONTROLS, PERMUTED, SILENCED
 
@@ -168,8 +168,8 @@ def test_learners_look_as_in_all_figures_and_controls_look_different(paper):
     (axis,) = accuracy_figure(paper).axes
     lines = {each.get_label(): each[0] for each in axis.containers}
     for learner in LEARNERS:
-        assert to_hex(lines[learner].get_color()) == to_hex(LEARNER_STYLES[learner]["color"])
-        assert lines[learner].get_marker() == LEARNER_STYLES[learner]["marker"]
+        assert to_hex(lines[learner].get_color()) == to_hex(learner_style(learner)["color"])
+        assert lines[learner].get_marker() == learner_style(learner)["marker"]
     looks = {(to_hex(line.get_color()), line.get_marker()) for line in lines.values()}
     assert len(looks) == len(lines)
     (legend,) = axis.figure.legends

@@ -26,7 +26,7 @@ from bciigl.report.labelled_drawings import row_columns
 from bciigl.report.labelled_tables import average_table, dataset_tables, learner_table
 from bciigl.report.methods import REFERENCES
 from bciigl.report.page import page_text
-from bciigl.report.results import TOLD
+from bciigl.report.results import told
 from bciigl.study import open_study, run_study
 
 TITLES = ["What to know", "Methods", "How to do it again"]
@@ -115,7 +115,7 @@ def test_the_head_of_one_dataset_has_the_accuracies_of_ai_igl(digit_parts):
     for number, row in zip(numbers, mine, strict=True):
         mean = row.accuracy
         assert number.value == f"{mean.mean:.1f} %"
-        assert number.label == f"accuracy of ai_igl ({TOLD['ai_igl']}), feedback {row.feedback}"
+        assert number.label == f"accuracy of ai_igl ({told('ai_igl')}), feedback {row.feedback}"
         interval = "95 % interval {:.1f} to {:.1f}".format(*mean.interval)
         shown = f"{mean.mean:.1f} ± {mean.standard_error:.1f} (standard error), {interval}"
         assert number.note == shown
@@ -134,7 +134,7 @@ def test_the_head_of_several_datasets_has_means_over_them(parts, table):
             for learner in ("ai_igl", "cb")
         }
         assert number.value == f"{mean['ai_igl']:.1f} %"
-        assert number.label == f"mean accuracy of ai_igl ({TOLD['ai_igl']}), feedback {rule}"
+        assert number.label == f"mean accuracy of ai_igl ({told('ai_igl')}), feedback {rule}"
         assert number.note == f"{100 * mean['ai_igl'] / mean['cb']:.1f} % of cb's"
     assert last.value == "20"
 

@@ -9,7 +9,7 @@ from labelled_files import all_made_up, digits, several
 
 from bciigl.labelled import labelled_rows
 from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing, row_columns
-from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
+from bciigl.report.style import SMALL, WIDTH, learner_style
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
 SEVERAL, DIGITS = several(), digits()
@@ -237,8 +237,8 @@ def test_learners_are_drawn_as_everywhere():
     for drawing, rows in ((bandit_drawing(ROWS), ROWS), (learners_drawing(ROWS), ROWS)):
         for axis in drawing.figure.axes:
             for line in axis.lines:
-                if line.get_label() in LEARNER_STYLES:
-                    style = LEARNER_STYLES[line.get_label()]
+                if line.get_label() in LEARNERS.ids:
+                    style = learner_style(line.get_label())
                     assert (line.get_color(), line.get_marker()) == (
                         style["color"],
                         style["marker"],

@@ -1,9 +1,8 @@
 """Results as the rows of a table."""
 
 from bciigl.learn.diagnose import Verdict
-from bciigl.learn.ids import LEARNER_IDS
-from bciigl.report.results import TOLD, cells
-from bciigl.study.arrays import Result
+from bciigl.report.results import cells, told
+from bciigl.study.learning import Result
 
 
 class Learner:
@@ -27,4 +26,5 @@ def test_what_is_not_known_is_a_dash():
 
 
 def test_it_is_said_of_every_learner_what_it_is_told():
-    assert set(TOLD) == set(LEARNER_IDS)
+    assert told("ai_igl") == told("igl_full_ci") == "no labels, no rewards"
+    assert (told("cb"), told("ceiling")) == ("told the rewards", "told the labels")

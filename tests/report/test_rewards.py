@@ -1,10 +1,10 @@
 """How well match and mismatch are told apart."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from interactions import flat
 
+from bciigl.recording.truth import Session
 from bciigl.report.rewards import histogram, rewards_drawing
 
 
@@ -23,7 +23,8 @@ def main(results):
 
 
 def test_every_trial_is_in_the_panel_of_its_guess(recorded, main):
-    drawing = rewards_drawing(recorded, main, (7, 8, 9))
+    drawing = rewards_drawing(recorded["train"], main, (7, 8, 9))
+    recorded = flat(recorded)
     option = np.array(drawing.columns["option"])
     matches, mismatches = (np.array(drawing.columns[name]) for name in ("match", "mismatch"))
     for action, name in enumerate("789"):
@@ -38,19 +39,22 @@ def test_every_trial_is_in_the_panel_of_its_guess(recorded, main):
 
 
 def test_bars_are_told_apart_by_more_than_colour(recorded, main):
-    first = rewards_drawing(recorded, main, (7, 8, 9)).figure.axes[0]
+    first = rewards_drawing(recorded["train"], main, (7, 8, 9)).figure.axes[0]
     assert {bar.get_hatch() for bar in first.patches} == {None, "////"}
 
 
 def test_without_truth_there_is_one_kind_of_bar(recorded, main):
-    drawing = rewards_drawing(replace(recorded, reward=None), main, (7, 8, 9))
+    trials = recorded["train"].interactions
+    drawing = rewards_drawing(Session(trials), main, (7, 8, 9))
     assert set(drawing.columns) == {"option", "from", "to", "trials"}
-    assert sum(drawing.columns["trials"]) == len(recorded.action)
+    assert sum(drawing.columns["trials"]) == trials.trials
     assert "not known" in drawing.caption
 
 
 def test_options_are_words_not_formulas(recorded, main):
-    drawing = rewards_drawing(recorded, main, ("$x$", "an option with a very long name", "c"))
+    drawing = rewards_drawing(
+        recorded["train"], main, ("$x$", "an option with a very long name", "c")
+    )
     titles = [axis.get_title().split("\n")[0] for axis in drawing.figure.axes]
     assert titles == [r"guess \$x\$", "guess an option wit…", "guess c"]
     assert drawing.columns["option"][0] == "$x$"

@@ -13,7 +13,7 @@ from bciigl.cli.reproduce import table2 as table2_command
 from bciigl.protocol import dump
 from bciigl.report.accuracy import accuracy_columns
 from bciigl.report.methods import REFERENCES, methods_paragraph
-from bciigl.report.results import TOLD
+from bciigl.report.results import told
 from bciigl.report.study import lead, study_sections
 from bciigl.report.study_tables import accuracy_tables, difference_tables
 from bciigl.study import Study, open_study, rows
@@ -88,7 +88,7 @@ def test_the_head_has_the_numbers_of_the_hardest_rows(finished_study, study_part
     for number, learner in zip(numbers, ("ai_igl", "ceiling"), strict=False):
         accuracy = at[learner].accuracy
         assert number.value == f"{accuracy.mean:.1f} %"
-        assert number.label == f"accuracy of {learner} ({TOLD[learner]}) at noise 0.4"
+        assert number.label == f"accuracy of {learner} ({told(learner)}) at noise 0.4"
         assert f"{accuracy.mean:.1f} ± {accuracy.standard_error:.1f} (stand" in number.note
         assert number.note.endswith("95 % interval {:.1f} to {:.1f}".format(*accuracy.interval))
     assert numbers[2].value == f"{at['ai_igl'].chance.mean:.1f} %"
@@ -309,7 +309,7 @@ def test_studies_without_ai_igl_have_a_report(varied):
         *numbers, _, _ = sections["At a glance"].numbers
         assert numbers[0].value == f"{first.accuracy.mean:.1f} %"
         for number, learner in zip(numbers, mine.protocol.learners, strict=True):
-            assert f"accuracy of {learner} ({TOLD[learner]}) at noise" in number.label
+            assert f"accuracy of {learner} ({told(learner)}) at noise" in number.label
             # One session has neither standard error nor interval.
             assert number.note == "of one session"
         assert ("Decoded rewards" in sections) is (mine is blind)

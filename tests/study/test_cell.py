@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from interactions import flat
 from studies import study
 
 from bciigl.base.seeds import Seed
-from bciigl.learn import make_learner
+from bciigl.learn import SupervisedCeiling
+from bciigl.learn.interactions import Interactions
 from bciigl.loop import simulate
+from bciigl.recording.truth import Session, Truth
 from bciigl.study import Study
-from bciigl.study.arrays import Recorded, learn_from
 from bciigl.study.cell import run_cell, truth_objective
 from bciigl.study.controls import MEAN_REMOVED, PERMUTED, SILENCED, permute_rewards
-from bciigl.study.sessions import recorded_sessions
+from bciigl.study.learning import check_sessions, learn_from
 
 MINE = study(
     learners=["ai_igl", "igl_full_ci", "cb", "ceiling"],
@@ -32,8 +34,9 @@ def found() -> list[dict]:
 
 def test_results_are_what_each_learner_makes_of_the_session_by_hand(found):
     cell = MINE.cells[0]
-    recorded = recorded_sessions(cell.protocol, simulate(cell.protocol))
-    ceiling = make_learner("ceiling").fit(recorded.context, recorded.label, run=recorded.run)
+    sessions = check_sessions(simulate(cell.protocol))
+    recorded = flat(sessions)
+    ceiling = SupervisedCeiling().fit(recorded.context, recorded.label, run=recorded.run)
     chosen = ceiling.predict(recorded.test_context, run=recorded.test_run)
     confusion = np.zeros((3, 3), int)
     for right, choice in zip(recorded.test_label, chosen, strict=True):
@@ -41,7 +44,7 @@ def test_results_are_what_each_learner_makes_of_the_session_by_hand(found):
     assert found[0]["results"][3]["confusion"] == confusion.tolist()
     for place, learner in enumerate(cell.protocol.learners):
         result = found[0]["results"][place]
-        expected = learn_from(recorded, learner, seed=cell.protocol.seed)
+        expected = learn_from(sessions, learner, seed=cell.protocol.seed)
         assert (result["learner"], result["control"]) == (learner, None)
         assert result["confusion"] == expected.confusion.tolist()
         diagnosis = expected.diagnosis
@@ -53,9 +56,9 @@ def test_results_are_what_each_learner_makes_of_the_session_by_hand(found):
 
 def test_controls_have_random_numbers_of_their_own(found):
     cell = MINE.cells[0]
-    recorded = recorded_sessions(cell.protocol, simulate(cell.protocol))
+    sessions = check_sessions(simulate(cell.protocol))
     rng = Seed(cell.protocol.seed).rng("control", PERMUTED)
-    expected = learn_from(permute_rewards(recorded, rng), "ai_igl", seed=cell.protocol.seed)
+    expected = learn_from(permute_rewards(sessions, rng), "ai_igl", seed=cell.protocol.seed)
     assert found[0]["results"][4]["control"] == PERMUTED
     assert found[0]["results"][4]["confusion"] == expected.confusion.tolist()
 
@@ -94,24 +97,23 @@ def test_truth_s_objective_is_that_of_its_formula():
     propensity = rng.choice([0.1, 0.3, 0.9], trials)
     label, action = rng.integers(actions, size=(2, trials))
     label[:15] = action[:15]
-    mine = Recorded(
-        rng.normal(size=(trials, 2)),
-        action,
-        rng.normal(size=(trials, 2)),
-        reward=(label == action).astype(float),
+    mine = Interactions(
+        *(rng.normal(size=(trials, 2)), action, rng.normal(size=(trials, 2))),
         propensity=propensity,
-        known_actions=actions,
+        n_actions=actions,
     )
+    truth = Truth(label, label == action)
     # The value of the right policy less that of guessing uniformly, each by inverse propensity.
     total = 0.0
     for trial in range(trials):
         reward = float(label[trial] == action[trial])
         total += reward * (label[trial] == action[trial]) / propensity[trial]
         total -= reward / actions / propensity[trial]
-    assert truth_objective(mine) == pytest.approx(total / trials)
-    uniform = replace(mine, propensity=None)
-    assert truth_objective(uniform) == pytest.approx(mine.reward.mean() * (actions - 1))
-    assert truth_objective(replace(mine, reward=None)) is None
+    assert truth_objective({"train": Session(mine, truth)}) == pytest.approx(total / trials)
+    uniform = Session(replace(mine, propensity=None), truth)
+    expected = truth.match.mean() * (actions - 1)
+    assert truth_objective({"train": uniform}) == pytest.approx(expected)
+    assert truth_objective({"train": Session(mine)}) is None
 
 
 def test_truth_s_objective_is_near_that_of_always_being_right(found):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bciigl.base.errors import BciiglError
-from bciigl.study.arrays import learn_from, load_arrays
 from bciigl.study.controls import MEAN_REMOVED, PERMUTED
+from bciigl.study.learning import learn_from, load_arrays, select
 from bciigl.study.published import published
 from bciigl.study.released import released_rows
 
@@ -96,7 +96,7 @@ def test_permuted_recordings_are_not_learned(tmp_path):
 
 def test_runs_40_to_49_are_tested_and_no_others(table, tmp_path):
     recorded = load_arrays(packed(tmp_path) / "noise_0.05.npz")
-    expected = learn_from(recorded.select(range(40), range(40, 50)), "ai_igl")
+    expected = learn_from(select(recorded, range(40), range(40, 50)), "ai_igl")
     assert expected.confusion.sum() == 10 * EACH
     assert table[0].accuracies == [expected.accuracy]
     assert table[0].accuracy == (expected.accuracy, None, expected.interval)

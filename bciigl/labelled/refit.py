@@ -10,15 +10,20 @@ teaches it better. But the others know: where exactly one action is right, conte
 them claims must be its own, and teach its decoder anew.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import expit, logit
 
-from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.base.registry import LEARNERS, Specification
+from bciigl.labelled.agreement import Linear, fit_agreement
+from bciigl.labelled.one_right import OneRightBandit, fit_one_right
+from bciigl.learn.action_inclusive import AI_IGL, ActionInclusiveIGL
+from bciigl.learn.bandit import BANDIT
 from bciigl.learn.decoded_return import objective_terms
 from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Prepared
 from bciigl.learn.logistic import fit_logistic
-from bciigl.learn.one_right import fit_one_right
 from bciigl.learn.search import Fold, Found, Task
 
 # Standard errors by which what is fitted anew must be better than what it would replace.
@@ -27,6 +32,23 @@ CLEARLY = 2.0
 LOST = 0.5
 # More trials than this decide nothing that fewer would not.
 MOST_COMPARED = 10_000
+
+
+class RefittedIGL(ActionInclusiveIGL):
+    """AI-IGL whose policy and decoder are fitted anew where that holds better on unseen trials."""
+
+    def _refitted(self, task: Task, found: Found, data: Prepared) -> Linear | None:
+        return refitted(task, found, data)
+
+
+LABELLED_LEARNERS = {AI_IGL.id: RefittedIGL, BANDIT.id: OneRightBandit}
+"""What learns from labelled data in place of the learners of these ids."""
+
+
+def labelled_learner(learner_id: str) -> Specification:
+    """Return the learner of an id as it learns from labelled data."""
+    found = LEARNERS.get(learner_id)
+    return replace(found, make=LABELLED_LEARNERS.get(learner_id, found.make))
 
 
 def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear | None:
@@ -53,7 +75,7 @@ def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear |
         return None
     odds = found.odds
     if data.trials > len(odds):
-        # In so many trials none weighs enough to vouch for itself.
+        # Among this many trials none weighs enough to vouch for itself.
         odds = found.model.feedback_evidence(data.feedback, data.action)
     start = _policy_alone(data, Fold(found.model, odds))
     return _both(data, start) if _informs(both, alone, some) else start

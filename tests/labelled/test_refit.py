@@ -1,27 +1,30 @@
 """Policies and decoders fitted anew: only where features are not Gaussian, and then well."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
 from interactions import Session, session
 
-from bciigl.learn import (
-    ActionInclusiveIGL,
-    ContextualBandit,
-    action_inclusive,
-    load_learner,
-    refit,
-    save_learner,
-    search,
+from bciigl.labelled import refit
+from bciigl.labelled.agreement import Linear, fit_agreement
+from bciigl.labelled.one_right import OneRightBandit, fit_one_right
+from bciigl.labelled.refit import (
+    RefittedIGL,
+    _better,
+    _both,
+    _clear,
+    _drifted,
+    _taught,
+    _unseen,
+    refitted,
 )
-from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.learn import search
 from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Prepared, Scalings, prepare
 from bciigl.learn.logistic import fit_logistic
-from bciigl.learn.one_right import fit_one_right
-from bciigl.learn.refit import _better, _both, _clear, _drifted, _taught, _unseen, refitted
-from bciigl.learn.search import USUAL, Fold, Task, discover, in_folds, unseen
+from bciigl.learn.search import USUAL, Fold, Found, Task, discover, in_folds, unseen
 
 LAWS = {
     "bits": lambda rng, shape: 1.0 * (rng.random(shape) < 0.5),
@@ -79,8 +82,8 @@ def task_of(told: Session) -> Task:
     return in_folds(Task(data, fold, rate, np.ones(data.trials), data.catch, True))
 
 
-def fitted(told: Session) -> ActionInclusiveIGL:
-    return ActionInclusiveIGL().fit(*told.seen, run=told.run)
+def fitted(told: Session) -> RefittedIGL:
+    return RefittedIGL().fit(*told.seen, run=told.run)
 
 
 @pytest.fixture
@@ -92,12 +95,15 @@ def returned(monkeypatch):
         found.append((of_model.model, refitted(task, of_model, data)))
         return found[-1][1]
 
-    monkeypatch.setattr(action_inclusive, "refitted", spy)
+    monkeypatch.setattr(refit, "refitted", spy)
     return found
 
 
-TASK = task_of(chosen(0, "even"))
-FOUND = discover(TASK)
+@cache
+def even() -> tuple[Task, Found]:
+    """Return a task with contexts that are not Gaussian, and what is found in it."""
+    task = task_of(chosen(0, "even"))
+    return task, discover(task)
 
 
 def as_bytes(linear: Linear) -> list[bytes]:
@@ -133,7 +139,7 @@ def test_a_policy_that_is_not_fitted_anew_is_that_of_the_model():
 @pytest.mark.parametrize("law", LAWS)
 def test_other_contexts_are_learned_as_well_as_from_known_rewards(law, returned):
     told, fresh = chosen(0, law), chosen(100, law, trials=3000)
-    known = ContextualBandit(estimator="one_right")
+    known = OneRightBandit()
     known.fit(told.context, told.action, told.reward, run=told.run)
     learner = fitted(told)
     assert isinstance(returned[0][1], Linear)
@@ -160,7 +166,7 @@ def test_the_decoder_is_fitted_anew_where_feedback_is_not_gaussian(law, returned
     learner = fitted(told)
     model, better = returned[0]
     assert not np.allclose(better.decoder[:-1], model.feedback_weights, atol=0.1)
-    known = ContextualBandit(estimator="one_right")
+    known = OneRightBandit()
     known.fit(told.context, told.action, told.reward, run=told.run)
     assert fresh.accuracy(learner) > fresh.accuracy(known) - 0.03
     assert fresh.decoding(learner) > 0.88
@@ -186,13 +192,13 @@ def test_what_is_returned_is_fitted_to_all_trials(place, monkeypatch):
         monkeypatch.setattr(refit, "CLEARLY", np.inf)
     if place == 2:
         monkeypatch.setattr(refit, "CLEARLY", -np.inf)
-    model, data = FOUND.model, TASK.data
+    model, data = even()[1].model, even()[0].data
     assert model.one_right
     alone = Linear(
-        fit_one_right(data.context, data.action, FOUND.odds, 4),
+        fit_one_right(data.context, data.action, even()[1].odds, 4),
         np.vstack([model.feedback_weights, model.feedback_bias]),
     )
-    found = refitted(TASK, FOUND)
+    found = refitted(even()[0], even()[1])
     if place == 0:
         assert found is None
     else:
@@ -216,24 +222,26 @@ def test_a_model_that_does_not_know_that_one_is_right_is_always_fitted_anew(
 
 def test_where_several_may_be_right_nothing_is_fitted_anew(returned):
     told = chosen(0, "even")
-    ActionInclusiveIGL(one_right=False).fit(*told.seen, run=told.run)
+    RefittedIGL(one_right=False).fit(*told.seen, run=told.run)
     assert not returned
     fitted(told)
     assert len(returned) == 1
 
 
 def test_what_is_said_of_a_fold_does_not_depend_on_it():
-    everything = np.ones(TASK.data.trials, bool)
-    mine = TASK.fold == 3
+    everything = np.ones(even()[0].data.trials, bool)
+    mine = even()[0].fold == 3
     rng = np.random.default_rng(0)
-    shuffled = np.arange(TASK.data.trials)
+    shuffled = np.arange(even()[0].data.trials)
     shuffled[mine] = rng.permutation(shuffled[mine])
     # the fold's contexts no longer go with its feedback, nor did they in the search
-    changed = TASK._replace(data=TASK.data._replace(context=TASK.data.context[shuffled]))
-    evidence = _unseen(TASK, FOUND, everything)
-    folds = unseen(changed, FOUND.start, USUAL, -np.inf)[1]
-    again = _unseen(changed, FOUND._replace(folds=folds), everything)
-    same = unseen(TASK, FOUND.start, USUAL, -np.inf)[1][3]
+    changed = even()[0]._replace(
+        data=even()[0].data._replace(context=even()[0].data.context[shuffled])
+    )
+    evidence = _unseen(even()[0], even()[1], everything)
+    folds = unseen(changed, even()[1].start, USUAL, -np.inf)[1]
+    again = _unseen(changed, even()[1]._replace(folds=folds), everything)
+    same = unseen(even()[0], even()[1].start, USUAL, -np.inf)[1][3]
     np.testing.assert_array_equal(folds[3].odds, same.odds)
     for before, after in zip(evidence, again, strict=True):
         np.testing.assert_allclose(after.feedback[mine], before.feedback[mine])
@@ -242,16 +250,19 @@ def test_what_is_said_of_a_fold_does_not_depend_on_it():
 
 
 def test_what_is_said_of_a_fold_is_fitted_to_the_others():
-    everything = np.ones(TASK.data.trials, bool)
-    alone, both = _unseen(TASK, FOUND, everything)
-    out = np.flatnonzero(TASK.fold == 1)
-    seen, (model, odds) = TASK.data.rows(np.flatnonzero(TASK.fold != 1)), FOUND.folds[1]
+    everything = np.ones(even()[0].data.trials, bool)
+    alone, both = _unseen(even()[0], even()[1], everything)
+    out = np.flatnonzero(even()[0].fold == 1)
+    seen, (model, odds) = (
+        even()[0].data.rows(np.flatnonzero(even()[0].fold != 1)),
+        even()[1].folds[1],
+    )
     first = Linear(
         fit_one_right(seen.context, seen.action, odds, 4),
         np.vstack([model.feedback_weights, model.feedback_bias]),
     )
     for linear, evidence in ((first, alone), (fit_agreement(seen, first), both)):
-        expected = linear.evidence(TASK.data.rows(out))
+        expected = linear.evidence(even()[0].data.rows(out))
         np.testing.assert_array_equal(evidence.context[out], expected.context)
         np.testing.assert_array_equal(evidence.feedback[out], expected.feedback)
 
@@ -281,39 +292,39 @@ def counted(monkeypatch):
 def test_no_more_trials_are_compared_than_decide(most, expected, counted, monkeypatch):
     policies, compared = counted
     monkeypatch.setattr(refit, "MOST_COMPARED", most)
-    found = refitted(TASK, FOUND)
+    found = refitted(even()[0], even()[1])
     # all trials to see whether the last model drifted, otherwise no more than decide
     assert compared[:2] == [1500] * 2
     assert set(compared[2:]) == {expected}
     # five folds, each by the other four, and in the end all trials
     assert policies == [expected * 4 // 5] * 5 + [1500]
     # what decides is decided as before: the policy is fitted anew, to all trials
-    alone = fit_one_right(TASK.data.context, TASK.data.action, FOUND.odds, 4)
+    alone = fit_one_right(even()[0].data.context, even()[0].data.action, even()[1].odds, 4)
     np.testing.assert_array_equal(found.policy, alone)
 
 
 def test_every_fold_is_compared_by_trials_of_its_own():
-    compared = np.arange(TASK.data.trials) % 4 == 0
-    some = _unseen(TASK, FOUND, compared)
+    compared = np.arange(even()[0].data.trials) % 4 == 0
+    some = _unseen(even()[0], even()[1], compared)
     rows = np.flatnonzero(compared)
     # the same as a task of those trials alone
-    part = TASK.rows(rows)
+    part = even()[0].rows(rows)
     folds = [
-        Fold(model, odds[compared[TASK.fold != fold]])
-        for fold, (model, odds) in enumerate(FOUND.folds)
+        Fold(model, odds[compared[even()[0].fold != fold]])
+        for fold, (model, odds) in enumerate(even()[1].folds)
     ]
-    expected = _unseen(part, FOUND._replace(folds=folds), np.ones(len(rows), bool))
+    expected = _unseen(part, even()[1]._replace(folds=folds), np.ones(len(rows), bool))
     for each, other in zip(some, expected, strict=True):
         np.testing.assert_array_equal(each.context, other.context)
         np.testing.assert_array_equal(each.feedback, other.feedback)
 
 
 def test_a_task_of_some_trials_teaches_all():
-    part = TASK.fewer(1000)
+    part = even()[0].fewer(1000)
     found = discover(part)
-    anew = refitted(part, found, TASK.data)
-    odds = found.model.feedback_evidence(TASK.data.feedback, TASK.data.action)
-    expected = fit_one_right(TASK.data.context, TASK.data.action, odds, 4)
+    anew = refitted(part, found, even()[0].data)
+    odds = found.model.feedback_evidence(even()[0].data.feedback, even()[0].data.action)
+    expected = fit_one_right(even()[0].data.context, even()[0].data.action, odds, 4)
     np.testing.assert_array_equal(anew.policy, expected)
     # the task's own trials are judged by other folds
     own = refitted(part, found)
@@ -422,7 +433,7 @@ def test_how_clear_differences_are_by_hand(monkeypatch):
 
 
 def test_the_decoded_return_decides_only_where_information_does_not():
-    data, rng = TASK.data, np.random.default_rng(0)
+    data, rng = even()[0].data, np.random.default_rng(0)
     feedback = np.where(rng.random(data.trials) < 0.25, 6.0, -6.0)
     right = feedback > 0
     # One says which actions are right, the other nothing at all.
@@ -431,50 +442,40 @@ def test_the_decoded_return_decides_only_where_information_does_not():
     nothing = np.full((data.trials, 4), 0.25)
     nothing[:, 0] += 1e-9
     knowing, blind = Evidence(knows, feedback), Evidence(nothing, feedback)
-    assert _better(knowing, blind, TASK)
-    assert not _better(blind, knowing, TASK)
+    assert _better(knowing, blind, even()[0])
+    assert not _better(blind, knowing, even()[0])
     # The same preferences, but so weak that they have next to no information.
     timid = Evidence(0.25 + 1e-6 * (knows - 0.25), feedback + rng.normal(size=data.trials) * 1e-9)
     unsure = Evidence(nothing + 1e-6 * rng.normal(size=nothing.shape), feedback)
     gain = information(timid, data) - information(unsure, data)
     assert abs(gain.mean()) < 1e-4
-    assert _better(timid, unsure, TASK)
-    assert not _better(unsure, timid, TASK)
+    assert _better(timid, unsure, even()[0])
+    assert not _better(unsure, timid, even()[0])
 
 
 def test_a_model_that_was_led_astray_by_its_last_steps_is_not_kept(monkeypatch):
     monkeypatch.setattr(refit, "CLEARLY", np.inf)
-    assert not _drifted(TASK.data, FOUND)
-    assert refitted(TASK, FOUND) is None
-    model = FOUND.model
-    astray = FOUND._replace(model=model._replace(context_weights=model.context_weights[:, ::-1]))
-    assert _drifted(TASK.data, astray)
-    assert isinstance(refitted(TASK, astray), Linear)
+    assert not _drifted(even()[0].data, even()[1])
+    assert refitted(even()[0], even()[1]) is None
+    model = even()[1].model
+    astray = even()[1]._replace(
+        model=model._replace(context_weights=model.context_weights[:, ::-1])
+    )
+    assert _drifted(even()[0].data, astray)
+    assert isinstance(refitted(even()[0], astray), Linear)
 
 
 def test_refitting_twice_gives_the_same_bytes():
-    first, second = (refitted(TASK, FOUND) for _ in range(2))
+    first, second = (refitted(even()[0], even()[1]) for _ in range(2))
     assert as_bytes(first) == as_bytes(second)
 
 
 def test_an_action_never_taken_is_never_chosen_after_a_refit(returned):
     told = chosen(0, "even")
     told = told.rows(np.flatnonzero(told.action != 2))
-    learner = ActionInclusiveIGL(n_actions=4).fit(*told.seen, run=told.run)
+    learner = RefittedIGL(n_actions=4).fit(*told.seen, run=told.run)
     assert isinstance(returned[0][1], Linear)
     assert 2 not in learner.predict(told.context)
     assert np.isfinite(learner.decode(told.feedback, told.action)).all()
     others = told.rows(np.flatnonzero(~told.right[:, 2]))
     assert others.accuracy(learner) > 0.8
-
-
-def test_a_learner_fitted_anew_comes_back_from_disk(tmp_path, returned):
-    told = chosen(trials=800)
-    learner = fitted(told)
-    assert isinstance(returned[0][1], Linear)
-    save_learner(learner, tmp_path / "kept")
-    again = load_learner(tmp_path / "kept")
-    np.testing.assert_array_equal(again.policy_, learner.policy_)
-    np.testing.assert_array_equal(
-        again.decode(told.feedback, told.action), learner.decode(told.feedback, told.action)
-    )

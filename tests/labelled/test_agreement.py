@@ -8,10 +8,10 @@ from interactions import interactions
 from scipy.optimize import check_grad, minimize
 from sklearn.metrics import log_loss
 
-from bciigl.learn import agreement
-from bciigl.learn.agreement import Linear, fit_agreement
+from bciigl.labelled import agreement
+from bciigl.labelled.agreement import Linear, fit_agreement
+from bciigl.labelled.one_right import SURE
 from bciigl.learn.interactions import Prepared
-from bciigl.learn.one_right import SURE
 
 # The decoder that generated the feedback of `agreeing`: log-odds of bits in each feature.
 SHIFT = 1.5 * np.random.default_rng(8).standard_normal((6, 3))

@@ -2,17 +2,24 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from interactions import flat
 from recordings import small, write_made_up
 
 from bciigl.loop import record
 from bciigl.recording import Dataset, DatasetError, open_dataset
 from bciigl.recording.layout import TRUTH, read_table
-from bciigl.study.sessions import load_session, matches_by_fifths, session_learners
+from bciigl.study.learning import load_sessions, matches_by_fifths, session_learners
 
 LAPSES = {"imagination_lapse": 0.3, "judgment_lapse": 0.3}
+
+
+def loaded(dataset: Dataset) -> SimpleNamespace:
+    """Return the sessions of a dataset by the names that files of arrays have for them."""
+    return flat(load_sessions(dataset))
 
 
 def recorded(out: Path, **sections) -> Dataset:
@@ -47,7 +54,7 @@ def blinded(dataset: Dataset, folder: Path) -> Dataset:
 
 
 def test_labels_and_rewards_are_the_truth_that_was_written(caught):
-    found = load_session(caught)
+    found = loaded(caught)
     truth, tested = written(caught, "train"), written(caught, "test")
     assert [str(7 + each) for each in found.label] == truth["meant"]
     assert [str(7 + each) for each in found.test_label] == tested["meant"]
@@ -58,7 +65,7 @@ def test_labels_and_rewards_are_the_truth_that_was_written(caught):
 
 
 def test_interactions_are_those_recorded_run_by_run(caught):
-    found, train = load_session(caught), caught.interactions("train")
+    found, train = loaded(caught), caught.interactions("train")
     for name in ("context", "action", "feedback", "propensity", "run", "catch"):
         np.testing.assert_array_equal(getattr(found, name), train[name])
     np.testing.assert_array_equal(found.run, np.repeat([1, 2, 3, 4], [6, 6, 6, 5]))
@@ -69,65 +76,65 @@ def test_interactions_are_those_recorded_run_by_run(caught):
 
 
 def test_catch_trials_come_with_their_match_rate(caught):
-    found = load_session(caught)
+    found = loaded(caught)
     assert found.catch.any()
     assert found.match_rate == 0.8
 
 
 def test_where_no_catch_trial_was_recorded_there_is_no_baseline(tmp_path):
-    found = load_session(recorded(tmp_path / "out"))
+    found = loaded(recorded(tmp_path / "out"))
     assert found.catch is None
     assert found.match_rate is None
 
 
 def test_options_are_counted_by_the_protocol_not_by_what_happened(tmp_path):
     few = recorded(tmp_path / "out", task={"options": list("abcdefgh"), "trials": 3})
-    assert load_session(few).n_actions == 8
+    assert loaded(few).n_actions == 8
 
 
 def test_matches_by_fifths_are_those_of_the_truth_without_catch_trials(caught):
     matches = np.array(written(caught, "train")["match"]) == "true"
     catch = caught.interactions("train")["catch"]
     expected = [100 * part.mean() for part in np.array_split(matches[~catch], 5)]
-    assert matches_by_fifths(caught) == pytest.approx(expected)
+    assert matches_by_fifths(load_sessions(caught)["train"]) == pytest.approx(expected)
     with_catch = [100 * part.mean() for part in np.array_split(matches, 5)]
-    assert matches_by_fifths(caught) != pytest.approx(with_catch)
+    assert matches_by_fifths(load_sessions(caught)["train"]) != pytest.approx(with_catch)
 
 
 def test_fifth_without_a_trial_has_no_matches(tmp_path):
     short = recorded(tmp_path / "out", task={"trials": 3})
-    found = matches_by_fifths(short)
+    found = matches_by_fifths(load_sessions(short)["train"])
     assert len(found) == 5
     assert [each is None for each in found] == [False, False, False, True, True]
 
 
 def test_without_the_truth_there_are_no_labels(caught, tmp_path):
     blind = blinded(caught, tmp_path / "blind")
-    found, seen = load_session(blind), load_session(caught)
+    found, seen = loaded(blind), loaded(caught)
     assert found.label is found.reward is found.test_label is None
-    assert matches_by_fifths(blind) is None
+    assert matches_by_fifths(load_sessions(blind)["train"]) is None
     for name in ("context", "action", "feedback", "propensity", "run", "catch", "test_context"):
         np.testing.assert_array_equal(getattr(found, name), getattr(seen, name))
     assert found.match_rate == seen.match_rate
 
 
 def test_learners_are_the_protocol_s_for_which_there_is_what_they_need(caught, tmp_path):
-    assert session_learners(caught, load_session(caught)) == caught.protocol.learners
+    assert session_learners(caught.protocol, load_sessions(caught)) == caught.protocol.learners
     blind = blinded(caught, tmp_path / "blind")
-    assert session_learners(blind, load_session(blind)) == ("ai_igl", "igl_full_ci")
+    assert session_learners(blind.protocol, load_sessions(blind)) == ("ai_igl", "igl_full_ci")
 
 
 def test_learners_that_all_need_the_truth_are_refused_without_it(tmp_path):
     told = recorded(tmp_path / "out", learners=["cb", "ceiling"])
-    assert session_learners(told, load_session(told)) == ("cb", "ceiling")
+    assert session_learners(told.protocol, load_sessions(told)) == ("cb", "ceiling")
     blind = blinded(told, tmp_path / "blind")
     with pytest.raises(DatasetError, match="without its truth, none of cb, ceiling"):
-        session_learners(blind, load_session(blind))
+        session_learners(blind.protocol, load_sessions(blind))
 
 
 def test_separate_recordings_come_back_too(tmp_path):
     dataset = recorded(tmp_path / "out", recording="separate", human=LAPSES)
-    found = load_session(dataset)
+    found = loaded(dataset)
     assert found.context.shape == found.feedback.shape == (7, 64)
     letters = np.array(list("abc"))
     assert letters[found.label].tolist() == written(dataset, "train")["meant"]
@@ -140,10 +147,10 @@ def test_fault_in_the_arrays_is_told_with_the_dataset(tmp_path):
     arrays["feedback"][1, 2] = np.nan
     np.savez(path, **arrays)
     with pytest.raises(DatasetError, match="out: .*feedback"):
-        load_session(dataset)
+        loaded(dataset)
 
 
 def test_catch_trials_that_the_protocol_does_not_know_are_refused(tmp_path):
     write_made_up(tmp_path / "out", small())
     with pytest.raises(DatasetError, match="has catch trials, but its protocol has none"):
-        load_session(open_dataset(tmp_path / "out"))
+        loaded(open_dataset(tmp_path / "out"))

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from bciigl.labelled.one_right import SURE
 from bciigl.learn.evidence import Evidence
 from bciigl.learn.interactions import Prepared, of_action
 from bciigl.learn.mixture import softmax
-from bciigl.learn.one_right import SURE
 
 ITERATIONS = 60
 

@@ -7,11 +7,12 @@ import pytest
 from interactions import session
 from scipy.optimize import check_grad, minimize
 from scipy.special import logit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bciigl.learn import one_right
+from bciigl.labelled import one_right
+from bciigl.labelled.one_right import SURE, OneRightBandit, fit_one_right
 from bciigl.learn.bandit import fit_policy
-from bciigl.learn.one_right import SURE, fit_one_right
 
 
 def told_by(seed, *, trials=300, n_actions=3, features=4, distance=4.0):
@@ -226,3 +227,39 @@ def test_a_larger_ridge_makes_smaller_weights():
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 1e-2
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_bandit_s_scores_are_those_of_a_softmax_of_all_actions(sure):
+    told = session(trials=60)
+    reward = told.reward.astype(float) if sure else np.clip(told.reward, 0.2, 0.9)
+    learner = OneRightBandit(ridge=2.0).fit(told.context, told.action, reward)
+    scaled = learner.context_scaling_.apply(told.context, np.zeros(60, int))
+    expected = fit_one_right(scaled, told.action, logit(reward), 3, ridge=2.0)
+    np.testing.assert_array_equal(learner.policy_, expected)
+    np.testing.assert_allclose(learner.policy_.sum(axis=1), 0, atol=1e-8)
+
+
+def test_rewards_of_one_half_teach_the_bandit_nothing():
+    told = session(trials=60)
+    learner = OneRightBandit().fit(told.context, told.action, np.full(60, 0.5))
+    np.testing.assert_allclose(learner.policy_, 0, atol=1e-12)
+
+
+def test_where_one_is_right_propensities_do_not_matter():
+    # given the context, how an action came to be taken tells nothing of which is right
+    told = session(epsilon=0.3)
+    known = told.context, told.action, told.reward
+    learner = OneRightBandit()
+    with_them = clone(learner).fit(*known, propensity=told.propensity)
+    np.testing.assert_array_equal(with_them.policy_, learner.fit(*known).policy_)
+
+
+@pytest.mark.parametrize("unit", [1e-50, 1e50])
+def test_units_and_origin_of_features_do_not_matter_where_one_is_right(unit):
+    told = session()
+    first, second = (
+        OneRightBandit().fit(context, told.action, told.reward)
+        for context in (told.context, unit * (told.context + 3))
+    )
+    np.testing.assert_allclose(second.policy_, first.policy_, atol=1e-3)

@@ -1,16 +1,26 @@
 """Recorded arrays: read, checked, chosen by run, and learned from."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from interactions import CLEAR, arrays_of, session
+from interactions import CLEAR, arrays_of, flat, session
 
 from bciigl.base.errors import BciiglError
-from bciigl.learn import LEARNER_IDS, InputError, make_learner
-from bciigl.study.arrays import ArraysError, learn_from, learners_for, load_arrays
+from bciigl.base.registry import LEARNERS, Specification
+from bciigl.learn import InputError
+from bciigl.recording.truth import Session
+from bciigl.study.learning import (
+    ArraysError,
+    fit_learner,
+    learn_from,
+    learners_for,
+    load_arrays,
+    select,
+)
 
 TRAIN, TEST = (session(seed, trials=trials, **CLEAR) for seed, trials in ((0, 240), (1, 60)))
 DATA = arrays_of(TRAIN, TEST)
@@ -29,7 +39,7 @@ def test_arrays_in_a_file_and_in_a_folder_are_the_same(npz, tmp_path):
         str(tmp_path / "folder"),
         tmp_path / "small.npz",
     ):
-        recorded = load_arrays(path)
+        recorded = flat(load_arrays(path))
         for name, array in DATA.items():
             np.testing.assert_array_equal(getattr(recorded, name), array)
     assert recorded.n_actions == 3
@@ -39,7 +49,7 @@ def test_arrays_in_a_file_and_in_a_folder_are_the_same(npz, tmp_path):
 def test_whole_numbers_may_be_stored_as_others(npz):
     stored = {**DATA, "action": DATA["action"].astype(float), "run": DATA["run"].astype(np.int8)}
     stored["context"] = DATA["context"].astype(np.float32)
-    recorded = load_arrays(npz(**stored))
+    recorded = flat(load_arrays(npz(**stored)))
     assert recorded.action.dtype == recorded.run.dtype == int
     assert recorded.context.dtype == float
 
@@ -50,9 +60,9 @@ def changed(name: str, place: tuple, value: float) -> dict[str, np.ndarray]:
     return {name: array}
 
 
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
+def refused() -> list[tuple[dict, str]]:
+    """Return arrays that cannot be used, each with what is said about it."""
+    return [
         ({"contxt": np.zeros(3)}, "unknown array 'contxt'; did you mean 'context'.; known are c"),
         ({"rewards": np.zeros(3)}, "unknown array 'rewards'; did you mean 'reward'"),
         ({"zzz": np.zeros(3)}, "unknown array 'zzz'; known are context"),
@@ -99,13 +109,21 @@ def changed(name: str, place: tuple, value: float) -> dict[str, np.ndarray]:
         (changed("test_label", (3,), 1000), "test_label must be actions from 0 to 999, got 0 to 1"),
         (changed("test_label", (3,), -1), "test_label must be actions from 0 to 999, got -1 to 2"),
         ({"catch": np.full(240, 0.5)}, "catch must be a mask"),
-    ],
-)
-def test_array_that_cannot_be_used_is_named(npz, arrays, message):
-    path = npz(**{**DATA, **arrays})
-    with pytest.raises(ArraysError, match=message) as error:
-        load_arrays(path)
-    assert str(error.value).startswith(f"{path}: ")
+        ({"baseline": np.zeros(240, bool)}, "array baseline is called catch now"),
+        (
+            {name: DATA[name] + 1 for name in ("action", "label", "test_label")},
+            "action must start at 0, got 1 to 3: subtract 1",
+        ),
+    ]
+
+
+def test_array_that_cannot_be_used_is_named(npz):
+    for arrays, message in refused():
+        path = npz(**{**DATA, **arrays})
+        with pytest.raises(ArraysError) as error:
+            load_arrays(path)
+        assert str(error.value).startswith(f"{path}: "), message
+        assert re.search(message, str(error.value)), message
 
 
 def test_file_that_has_no_arrays_is_refused(npz, tmp_path):
@@ -124,47 +142,47 @@ def test_file_that_has_no_arrays_is_refused(npz, tmp_path):
 
 def test_runs_are_chosen_by_their_numbers(npz):
     recorded = load_arrays(npz(**DATA, propensity=np.arange(1, 241) / 240))
-    chosen = recorded.select({1, 3}, {2})
+    chosen = flat(select(recorded, {1, 3}, {2}))
     rows = np.isin(DATA["run"], [1, 3])
     for name in ("context", "action", "feedback", "run", "reward", "label"):
         np.testing.assert_array_equal(getattr(chosen, name), DATA[name][rows])
     np.testing.assert_array_equal(chosen.propensity, (np.arange(1, 241) / 240)[rows])
     for name in ("test_context", "test_label", "test_run"):
         np.testing.assert_array_equal(getattr(chosen, name), DATA[name][DATA["test_run"] == 2])
-    everything = recorded.select(None, None)
+    everything = flat(select(recorded, None, None))
     np.testing.assert_array_equal(everything.action, DATA["action"])
     np.testing.assert_array_equal(everything.test_run, DATA["test_run"])
 
 
 def test_as_many_test_contexts_as_trials_are_of_the_same_runs(npz):
     same = {"test_context": DATA["context"], "test_label": DATA["label"], "test_run": None}
-    chosen = load_arrays(npz(**{**DATA, **same})).select({0, 1}, {4})
+    chosen = flat(select(load_arrays(npz(**{**DATA, **same})), {0, 1}, {4}))
     np.testing.assert_array_equal(chosen.test_run, np.full(40, 4))
     np.testing.assert_array_equal(chosen.test_context, DATA["context"][160:200])
     own = {**same, "test_run": 5 - DATA["run"]}
-    chosen = load_arrays(npz(**{**DATA, **own})).select(None, {4})
+    chosen = flat(select(load_arrays(npz(**{**DATA, **own})), None, {4}))
     np.testing.assert_array_equal(chosen.test_context, DATA["context"][40:80])
     # Only if test runs are asked for: that they are the same is a guess.
-    assert load_arrays(npz(**{**DATA, **same})).select({0, 1}, None).test_run is None
+    assert flat(select(load_arrays(npz(**{**DATA, **same})), {0, 1}, None)).test_run is None
     other = load_arrays(npz(**{**DATA, "test_run": None}))
-    assert other.select({0}, None).test_run is None
+    assert flat(select(other, {0}, None)).test_run is None
     with pytest.raises(ArraysError, match="there is no array test_run to choose runs by"):
-        other.select(None, {4})
+        select(other, None, {4})
 
 
 def test_run_that_is_not_there_is_named(npz):
     recorded = load_arrays(npz(**DATA))
     with pytest.raises(ArraysError, match="run: there is no run 6"):
-        recorded.select(range(3, 9), None)
+        select(recorded, range(3, 9), None)
     with pytest.raises(ArraysError, match="test_run: there is no run 7"):
-        recorded.select(None, [7])
+        select(recorded, None, [7])
     with pytest.raises(ArraysError, match="there is no array run to choose runs by"):
-        load_arrays(npz(**REQUIRED)).select([0], None)
+        select(load_arrays(npz(**REQUIRED)), [0], None)
     with pytest.raises(ArraysError, match="there is no array test_context to be tested on"):
-        load_arrays(npz(**REQUIRED)).select(None, [0])
+        select(load_arrays(npz(**REQUIRED)), None, [0])
     blind = {**DATA, "test_context": DATA["context"], "test_label": DATA["label"]}
     with pytest.raises(ArraysError, match="there is no array test_run to choose runs by"):
-        load_arrays(npz(**{**blind, "run": None, "test_run": None})).select(None, [0])
+        select(load_arrays(npz(**{**blind, "run": None, "test_run": None})), None, [0])
 
 
 def test_learners_are_possible_where_they_have_what_they_need(npz):
@@ -175,13 +193,13 @@ def test_learners_are_possible_where_they_have_what_they_need(npz):
     assert learners_for(rewarded) == (*blind, "cb")
     labelled = load_arrays(npz(**REQUIRED, label=DATA["label"]))
     assert learners_for(labelled) == (*blind, "ceiling")
-    assert learners_for(load_arrays(npz(**DATA))) == LEARNER_IDS
+    assert learners_for(load_arrays(npz(**DATA))) == (*blind, "cb", "ceiling")
     for refuse in (learn_from, lambda recorded, each: learners_for(recorded, ["ai_igl", each])):
         with pytest.raises(ArraysError, match="ceiling needs the array label"):
             refuse(rewarded, "ceiling")
         with pytest.raises(ArraysError, match="cb needs the array reward"):
             refuse(nothing_told, "cb")
-        with pytest.raises(InputError, match="did you mean 'ai_igl'"):
+        with pytest.raises(BciiglError, match="did you mean 'ai_igl'"):
             refuse(rewarded, "ai-igl")
 
 
@@ -219,7 +237,7 @@ def test_action_that_was_never_taken_counts_if_it_is_right_somewhere(npz):
     some = {name: DATA[name][few] for name in ("context", "action", "feedback", "run")}
     tested = {name: DATA[name] for name in ("test_context", "test_label", "test_run")}
     recorded = load_arrays(npz(**some, **tested))
-    assert recorded.n_actions == 3
+    assert flat(recorded).n_actions == 3
     result = learn_from(recorded, "ai_igl")
     assert (result.learner.predict(DATA["test_context"]) < 2).all()
 
@@ -266,31 +284,61 @@ def test_ideas_of_right_and_seeds_reach_the_learner(npz):
     assert learn_from(recorded, "igl_full_ci", one_right=False, seed=5).learner.random_state == 5
 
 
-@pytest.mark.parametrize("learner", ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"])
-def test_learner_gets_all_that_was_recorded(npz, learner):
+def test_learners_get_all_that_was_recorded(npz):
     rng = np.random.default_rng(0)
     # Runs have offsets and propensities differ, so that leaving either out would show.
     shift = rng.standard_normal((6, 6))[DATA["run"]]
     arrays = {"context": DATA["context"] + shift, "propensity": rng.uniform(0.1, 0.9, 240)}
-    recorded = load_arrays(npz(**{**DATA, **arrays}))
-    given = {"run": recorded.run, "propensity": recorded.propensity}
-    truth = {"cb": recorded.reward, "ceiling": recorded.label}.get(learner, recorded.feedback)
-    if learner == "ceiling":
-        expected = make_learner(learner).fit(recorded.context, truth, run=recorded.run)
-    else:
-        expected = make_learner(learner).fit(recorded.context, recorded.action, truth, **given)
-        found = learn_from(recorded, learner).learner
-        np.testing.assert_array_equal(found.policy_, expected.policy_)
-        np.testing.assert_array_equal(found.context_scaling_.scale, expected.context_scaling_.scale)
-    chosen = expected.predict(recorded.test_context, run=recorded.test_run)
-    accuracy = 100 * np.mean(chosen == recorded.test_label)
-    assert learn_from(recorded, learner).accuracy == accuracy
+    sessions = load_arrays(npz(**{**DATA, **arrays}))
+    mine = flat(sessions)
+    for each in LEARNERS.all():
+        learner, how = each.make(), {"run": mine.run}
+        if each.told == "label":
+            learner.fit(mine.context, mine.label, **how)
+        else:
+            how["propensity"] = mine.propensity
+            answer = mine.reward if each.told else mine.feedback
+            learner.fit(mine.context, mine.action, answer, **how)
+            found = learn_from(sessions, each.id).learner
+            np.testing.assert_array_equal(found.policy_, learner.policy_)
+        chosen = learner.predict(mine.test_context, run=mine.test_run)
+        accuracy = 100 * np.mean(chosen == mine.test_label)
+        assert learn_from(sessions, each.id).accuracy == accuracy, each.id
+
+
+class Simple:
+    """A learner of another package: no parameters, and nothing that is not asked of it."""
+
+    def fit(self, context, action, feedback, *, propensity=None, run=None, catch=None):
+        """Keep what is given."""
+        self.given = (context, action, feedback, propensity, run, catch)
+        return self
+
+    def predict(self, context, *, run=None):
+        """Return the first action."""
+        return np.zeros(len(context), int)
+
+
+def test_learners_of_other_packages_get_the_parameters_they_have(npz):
+    sessions = load_arrays(npz(**DATA))
+    result = learn_from(sessions, Specification("simple", Simple, "simple"), seed=3)
+    assert result.accuracy == pytest.approx(100 * np.mean(DATA["test_label"] == 0))
+    assert result.diagnosis is result.match_rates is None
+    np.testing.assert_array_equal(result.learner.given[2], DATA["feedback"])
+    made = {}
+
+    def make(random_state=0, n_actions=None):
+        made.update(random_state=random_state, n_actions=n_actions)
+        return Simple()
+
+    fit_learner(Specification("simple", make, "simple"), sessions["train"].interactions, seed=3)
+    assert made == {"random_state": 3, "n_actions": 3}
 
 
 @pytest.mark.parametrize("learner", ["ai_igl", "igl_full_ci"])
 def test_confusion_counts_what_is_chosen_for_each_right_action(npz, learner):
-    recorded = load_arrays(npz(**DATA))
-    found = learn_from(recorded, learner)
+    sessions = load_arrays(npz(**DATA))
+    found, recorded = learn_from(sessions, learner), flat(sessions)
     chosen = found.learner.predict(recorded.test_context, run=recorded.test_run)
     assert found.confusion.shape == (3, 3)
     for right in range(3):
@@ -301,11 +349,13 @@ def test_confusion_counts_what_is_chosen_for_each_right_action(npz, learner):
 
 
 def test_confusion_has_actions_that_nobody_meant_or_chose(npz):
-    recorded = replace(load_arrays(npz(**DATA)), known_actions=5)
-    confusion = learn_from(recorded, "ceiling").confusion
+    sessions = load_arrays(npz(**DATA))
+    train, truth = sessions["train"]
+    sessions["train"] = Session(replace(train, n_actions=5), truth)
+    confusion = learn_from(sessions, "ceiling").confusion
     assert confusion.shape == (5, 5)
     assert confusion[3:].sum() == confusion[:, 3:].sum() == 0
-    assert confusion.sum() == len(recorded.test_label)
+    assert confusion.sum() == len(DATA["test_label"])
 
 
 def test_there_is_no_confusion_without_test_labels(npz):
@@ -332,9 +382,9 @@ def test_released_recordings_are_learned_without_labels(noise, accuracy, mean):
     recorded = released(noise)
     # Test rows share noise with the trials of the same index, so other runs are tested.
     test = range(40, 50)
-    assert learn_from(recorded.select(range(40), test), "ai_igl").accuracy >= accuracy
+    assert learn_from(select(recorded, range(40), test), "ai_igl").accuracy >= accuracy
     rng = np.random.default_rng(0)
     draws = [rng.choice(40, 14, replace=False).tolist() for _ in range(20)]
-    found = [learn_from(recorded.select(draw, test), "ai_igl").accuracy for draw in draws]
+    found = [learn_from(select(recorded, draw, test), "ai_igl").accuracy for draw in draws]
     assert np.mean(found) >= mean
     assert min(found) >= 90

@@ -11,7 +11,10 @@ is climbed directly. It assumes nothing of the contexts' law, and where rewards 
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
+
+from bciigl.learn.bandit import ContextualBandit, without_never_taken
+from bciigl.learn.interactions import Prepared
 
 # Log-odds beyond this are sure enough, and numbers stay finite.
 SURE = 30.0
@@ -66,3 +69,25 @@ def fit_one_right(
     options = {"maxiter": ITERATIONS}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
     return found.reshape(features + 1, n_actions)
+
+
+class OneRightBandit(ContextualBandit):
+    """A contextual bandit that knows that exactly one action is right for each context.
+
+    Parameters
+    ----------
+    n_actions : int, optional
+        How many actions there are; by default one more than the largest in the data.
+    ridge : float
+        In units of one trial's evidence.
+    """
+
+    def __init__(self, n_actions: int | None = None, ridge: float = 1.0) -> None:
+        self.n_actions = n_actions
+        self.ridge = ridge
+
+    def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
+        policy = fit_one_right(
+            data.context, data.action, logit(reward), data.n_actions, ridge=self.ridge
+        )
+        return without_never_taken(policy, data.action)

@@ -1,0 +1,397 @@
+"""Learning from recorded sessions: read, checked, chosen by run, fitted and tested."""
+
+import inspect
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.base import BaseEstimator
+
+from bciigl.base.arrays import read_arrays
+from bciigl.base.errors import BciiglError, did_you_mean
+from bciigl.base.progress import Report, silent
+from bciigl.base.registry import LEARNERS, Specification
+from bciigl.learn.diagnose import Verdict
+from bciigl.learn.interactions import (
+    MOST_ACTIONS,
+    InputError,
+    Interactions,
+    check_matrix,
+    check_vector,
+    check_whole,
+    prepare,
+)
+from bciigl.protocol import Protocol
+from bciigl.recording import Dataset, DatasetError
+from bciigl.recording.truth import Session, Truth
+
+FIFTHS = 5
+Sessions = Mapping[str, Session]
+"""What is learned from, ``"train"``, and what it is tested on, ``"test"``, if there is such."""
+
+_REQUIRED = ("context", "action", "feedback")
+_OF_TRAIN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
+_OF_TEST = ("test_context", "test_label", "test_run")
+_KNOWN = _OF_TRAIN + _OF_TEST
+
+
+class ArraysError(BciiglError):
+    """What is wrong with a file of recorded interactions."""
+
+
+def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
+    """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy.
+
+    Raises
+    ------
+    ArraysError
+        If an array is missing or unknown, of the wrong shape, or has missing or infinite values.
+    """
+    try:
+        arrays = read_arrays(path)
+        if "baseline" in arrays:
+            raise InputError("the array baseline is called catch now: rename it")
+        if unknown := sorted(set(arrays) - set(_KNOWN)):
+            near = did_you_mean(unknown[0], _KNOWN)
+            raise InputError(f"unknown array {unknown[0]!r}{near}; known are {', '.join(_KNOWN)}")
+        if missing := [name for name in _REQUIRED if name not in arrays]:
+            found = ", ".join(arrays) or "none"
+            raise InputError(f"array {missing[0]} is missing; found {found}")
+        return check_arrays(arrays)
+    except InputError as error:
+        raise ArraysError(f"{path}: {error}") from error
+
+
+def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
+    """Return arrays, by the names that files have for them, as sessions.
+
+    There are as many actions as actions and labels show.
+
+    Raises
+    ------
+    InputError
+        If an array is of the wrong shape, or has missing or infinite values.
+    """
+    given = arrays.get
+    names = ("action", "feedback", "propensity", "run", "catch", "match_rate")
+    sessions = {
+        "train": Session(
+            Interactions(arrays["context"], **{name: given(name) for name in names}),
+            _truth(given("label"), given("reward")),
+        )
+    }
+    if "test_context" in arrays:
+        test = Interactions(arrays["test_context"], run=given("test_run"))
+        sessions["test"] = Session(test, _truth(given("test_label")))
+    elif "test_label" in arrays or "test_run" in arrays:
+        raise InputError("array test_context is missing")
+    return check_sessions(sessions)
+
+
+def load_sessions(dataset: Dataset) -> dict[str, Session]:
+    """Return the sessions of a dataset; where it has no truth, they have none."""
+    try:
+        return check_sessions(dataset.sessions)
+    except InputError as error:
+        raise DatasetError(f"{dataset.folder}: {error}") from error
+
+
+def _truth(label: np.ndarray | None, reward: np.ndarray | None = None) -> Truth | None:
+    return None if label is None and reward is None else Truth(label, reward)
+
+
+def check_sessions(sessions: Sessions) -> dict[str, Session]:
+    """Return sessions whose arrays fit together, with the number of actions in them."""
+    found = {
+        name: _session(each, "" if name == "train" else "test_") for name, each in sessions.items()
+    }
+    train = found["train"].interactions
+    for given, _ in found.values():
+        features = train.context.shape[1]
+        if given.context.shape[1] != features:
+            got = given.context.shape[1]
+            raise InputError(f"test_context must have {features} features, got {got}")
+    labels = [truth.meant for _, truth in found.values() if truth and truth.meant is not None]
+    shown = np.concatenate([train.action, *labels])
+    n_actions = train.n_actions
+    if n_actions is None and shown.min() == 0:
+        n_actions = max(2, int(shown.max()) + 1)  # labels may show actions that were never taken
+    arrays = {name: getattr(train, name) for name in ("propensity", "run", "catch")}
+    data = prepare(train.context, train.action, train.feedback, **arrays, n_actions=n_actions)
+    train = replace(train, feedback=data.feedback)
+    found["train"] = found["train"]._replace(interactions=train)
+    return {
+        name: Session(replace(given, n_actions=data.n_actions), truth)
+        for name, (given, truth) in found.items()
+    }
+
+
+def _session(session: Session, prefix: str) -> Session:
+    """Return a session whose arrays are what they should be, each by itself."""
+    given, truth = session
+    context = check_matrix(given.context, f"{prefix}context")
+    rows = len(context)
+    whole = {
+        name: check_whole(getattr(given, name), f"{prefix}{name}", rows)
+        for name in ("action", "run")
+        if getattr(given, name) is not None
+    }
+    rate = given.match_rate
+    if rate is not None:
+        rate = check_vector(np.atleast_1d(rate), "match_rate")
+        rate = rate if np.ndim(given.match_rate) else rate[0]
+    if truth is not None:
+        meant, match = truth.meant, truth.match
+        truth = replace(
+            truth,
+            meant=None if meant is None else _labels(meant, f"{prefix}label", rows),
+            match=None if match is None else check_vector(match, f"{prefix}reward", rows),
+        )
+    return Session(replace(given, context=context, match_rate=rate, **whole), truth)
+
+
+def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
+    values = check_whole(values, name, rows)
+    if values.min() < 0 or values.max() >= MOST_ACTIONS:
+        raise InputError(
+            f"{name} must be actions from 0 to {MOST_ACTIONS - 1}, "
+            f"got {values.min()} to {values.max()}"
+        )
+    return values
+
+
+def select(
+    sessions: Sessions, train_runs: Collection[int] | None, test_runs: Collection[int] | None
+) -> dict[str, Session]:
+    """Return the trials of some runs to learn from, and of some to be tested on.
+
+    If test runs are asked for and the test contexts have no runs, but there are as many of them as
+    trials, these are of the same runs as the trials.
+    """
+    chosen = dict(sessions)
+    if test_runs is not None:
+        if "test" not in sessions:
+            raise ArraysError("there is no array test_context to be tested on")
+        test, train = sessions["test"], sessions["train"].interactions
+        if test.interactions.run is None and test.interactions.trials == train.trials:
+            test = test._replace(interactions=replace(test.interactions, run=train.run))
+        chosen["test"] = _of_runs(test, "test_run", test_runs)
+    if train_runs is not None:
+        chosen["train"] = _of_runs(sessions["train"], "run", train_runs)
+    return chosen
+
+
+def _of_runs(session: Session, name: str, wanted: Collection[int]) -> Session:
+    run = session.interactions.run
+    if run is None:
+        raise ArraysError(f"there is no array {name} to choose runs by")
+    if missing := sorted(set(wanted) - set(run.tolist())):
+        there = f"there are {run.min()} to {run.max()}"
+        raise ArraysError(f"{name}: there is no run {missing[0]}; {there}")
+    return session.rows(np.isin(run, list(wanted)))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a learner made of recorded interactions.
+
+    Attributes
+    ----------
+    learner_id : str
+    learner : estimator
+        Fitted.
+    accuracy : float or None
+        Percent of the test contexts for which it chooses the right action.
+    interval : (float, float) or None
+        Of the accuracy, 95 %, by Wilson's method.
+    confusion : array of int, (actions, actions), or None
+        For how many test contexts of each right action (rows) it chooses each action (columns).
+    """
+
+    learner_id: str
+    learner: BaseEstimator
+    accuracy: float | None = None
+    interval: tuple[float, float] | None = None
+    confusion: np.ndarray | None = None
+
+    @property
+    def match_rates(self) -> list[float] | None:
+        """Decoded match rate of each action, if the learner decodes it."""
+        rates = getattr(self.learner, "match_rate_", None)
+        return None if rates is None else rates.tolist()
+
+    @property
+    def diagnosis(self) -> Verdict | None:
+        """How far the learner can be trusted, if it knows."""
+        return getattr(self.learner, "diagnosis_", None)
+
+    def as_dict(self, options: Sequence[object] | None = None) -> dict[str, Any]:
+        """Return plain data, as for JSON, with the options' own names where they are given."""
+        found = self.diagnosis
+        return {
+            "accuracy": self.accuracy,
+            "interval": self.interval,
+            "match_rates": self.match_rates,
+            "objective": getattr(self.learner, "objective_", None),
+            "diagnosis": None if found is None else found.named(options).as_dict(),
+        }
+
+
+def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the learners wanted, or all for which there is what they need.
+
+    Raises
+    ------
+    BciiglError
+        If a learner is unknown, or if what it must be told is not there.
+    """
+    truth = sessions["train"].truth
+    if not wanted:
+        return tuple(each.id for each in LEARNERS.all() if _can_be_told(each, truth))
+    for each in wanted:
+        found = LEARNERS.get(each)
+        if not _can_be_told(found, truth):
+            raise ArraysError(f"{each} needs the array {found.told}")
+    return tuple(dict.fromkeys(wanted))
+
+
+def _can_be_told(learner: Specification, truth: Truth | None) -> bool:
+    known = {"reward": truth and truth.match, "label": truth and truth.meant}
+    return not learner.told or known.get(learner.told) is not None
+
+
+def session_learners(protocol: Protocol, sessions: Sessions) -> tuple[str, ...]:
+    """Return the protocol's learners for which there is what they need."""
+    truth = sessions["train"].truth
+    wanted = [each for each in protocol.learners if _can_be_told(LEARNERS.get(each), truth)]
+    if not wanted:
+        raise DatasetError(f"without its truth, none of {', '.join(protocol.learners)} can learn")
+    return tuple(wanted)
+
+
+def learn_session(
+    protocol: Protocol, sessions: Sessions, *, report: Report = silent
+) -> list[Result]:
+    """Return what the protocol's learners make of its sessions, with its own seed."""
+    learners = session_learners(protocol, sessions)
+    return learn_with(sessions, learners, seed=protocol.seed, report=report)
+
+
+def learn_with(
+    sessions: Sessions,
+    learners: Sequence[str],
+    *,
+    one_right: bool = True,
+    seed: int = 0,
+    report: Report = silent,
+) -> list[Result]:
+    """Fit learners to recorded interactions, one after the other.
+
+    Parameters
+    ----------
+    sessions, one_right, seed
+        As in `learn_from`.
+    learners : sequence of str
+        What `learners_for` gives.
+    report : function, optional
+        Called with a line when each learner starts.
+    """
+    results = []
+    for each in learners:
+        report(f"learning with {each}")
+        try:
+            results.append(learn_from(sessions, each, one_right=one_right, seed=seed))
+        except InputError as error:
+            raise InputError(f"{each}: {error}") from error
+    return results
+
+
+def learn_from(
+    sessions: Sessions, learner: str | Specification, *, one_right: bool = True, seed: int = 0
+) -> Result:
+    """Fit one learner to recorded interactions, and test it where there is a test set.
+
+    Test contexts are centred by the mean of their own run where runs are known, otherwise by the
+    training mean.
+
+    Parameters
+    ----------
+    sessions : dict of Session
+        ``"train"`` and, if there is one, ``"test"``.
+    learner : str or Specification
+        A learner's id, one of `learners_for` these sessions, or its specification.
+    one_right : bool
+        Whether exactly one action is right for each context.
+    seed : int
+        Of learners that draw random numbers.
+    """
+    if isinstance(learner, str):
+        learners_for(sessions, [learner])
+        learner = LEARNERS.get(learner)
+    train, truth = sessions["train"]
+    fitted = fit_learner(learner, train, truth, one_right=one_right, seed=seed)
+    test, truth = sessions.get("test", (None, None))
+    if truth is None or truth.meant is None:
+        return Result(learner.id, fitted)
+    chosen, right = fitted.predict(test.context, run=test.run), truth.meant
+    confusion = np.zeros((train.n_actions, train.n_actions), int)
+    np.add.at(confusion, (right, chosen), 1)
+    return Result(learner.id, fitted, *share_with_interval(chosen == right), confusion)
+
+
+def fit_learner(
+    learner: Specification,
+    interactions: Interactions,
+    truth: Truth | None = None,
+    *,
+    one_right: bool = True,
+    seed: int = 0,
+) -> BaseEstimator:
+    """Return a learner fitted to interactions, and to that part of the truth that it is told.
+
+    Parameters
+    ----------
+    learner : Specification
+        Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
+    interactions : Interactions
+    truth : Truth, optional
+        For a learner that is told rewards or labels.
+    one_right, seed
+        As in `learn_from`.
+    """
+    given = interactions
+    parameters = {
+        "n_actions": given.n_actions,
+        "match_rate": given.match_rate,
+        "one_right": one_right,
+        "random_state": seed,
+    }
+    known = inspect.signature(learner.make).parameters
+    made = learner.make(**{name: each for name, each in parameters.items() if name in known})
+    if learner.told == "label":
+        return made.fit(given.context, truth.meant, run=given.run)
+    how = {"propensity": given.propensity, "run": given.run}
+    if learner.told == "reward":
+        return made.fit(given.context, given.action, truth.match, **how)
+    return made.fit(given.context, given.action, given.feedback, **how, catch=given.catch)
+
+
+def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """Return how many percent are true, and their 95 % interval by Wilson's method."""
+    interval = binomtest(int(true.sum()), len(true)).proportion_ci(method="wilson")
+    return 100 * float(true.mean()), (100 * interval.low, 100 * interval.high)
+
+
+def matches_by_fifths(session: Session) -> list[float | None] | None:
+    """Return how many percent of an agent's guesses matched in each fifth of a session.
+
+    Catch trials are left out; None where the truth is not known.
+    """
+    if session.truth is None or session.truth.match is None:
+        return None
+    catch, matches = session.interactions.catch, session.truth.match
+    parts = np.array_split(matches if catch is None else matches[~catch.astype(bool)], FIFTHS)
+    return [100 * float(part.mean()) if len(part) else None for part in parts]
