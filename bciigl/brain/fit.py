@@ -7,11 +7,12 @@ from pydantic import ValidationError
 from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.json_files import first_problem
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
-from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject, first_problem
+from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
 
 FEWEST_FRAMES = 20
 """Volumes below which autocorrelation cannot be estimated."""
