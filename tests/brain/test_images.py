@@ -27,16 +27,18 @@ def test_size_of_a_voxel_is_that_of_the_columns():
     assert dimensions((4, 5, 6)) == "4 x 5 x 6"
 
 
-@pytest.mark.parametrize(
-    ("tr", "unit", "seconds"),
-    [(2000.0, "msec", 2.0), (1.4, "sec", 1.4), (2.0, "unknown", 2.0), (0.0, "sec", None)],
-)
-def test_repetition_time_is_read_in_its_unit(tmp_path, tr, unit, seconds):
-    image = nibabel.Nifti1Image(DATA, AFFINE)
-    image.header.set_zooms((3, 2, 4, tr))
-    image.header.set_xyzt_units("mm", unit)
-    nibabel.save(image, tmp_path / "a.nii")
-    assert read_image(tmp_path / "a.nii").tr == seconds
+def test_repetition_time_is_read_in_its_unit(tmp_path):
+    for tr, unit, seconds in [
+        (2000.0, "msec", 2.0),
+        (1.4, "sec", 1.4),
+        (2.0, "unknown", 2.0),
+        (0.0, "sec", None),
+    ]:
+        image = nibabel.Nifti1Image(DATA, AFFINE)
+        image.header.set_zooms((3, 2, 4, tr))
+        image.header.set_xyzt_units("mm", unit)
+        nibabel.save(image, tmp_path / "a.nii")
+        assert read_image(tmp_path / "a.nii").tr == seconds
 
 
 def test_header_that_makes_no_sense_is_refused(tmp_path):

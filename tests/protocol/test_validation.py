@@ -1,7 +1,5 @@
 """Errors in a user's words."""
 
-import pytest
-
 from bciigl.protocol.validation import validate
 
 NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
@@ -14,9 +12,8 @@ def told(**sections) -> list[tuple[str, str]]:
     return [(".".join(map(str, each.path)), each.message) for each in findings]
 
 
-@pytest.mark.parametrize(
-    ("section", "value", "path", "message"),
-    [
+def test_each_kind_of_error():
+    for section, value, path, message in [
         ("timing", {"isi": -3}, "timing.isi", "should be greater than 0, got -3"),
         ("timing", {"isi": "x"}, "timing.isi", "should be a number, got 'x'"),
         ("timing", {"isi": float("nan")}, "timing.isi", "should be a finite number, got nan"),
@@ -34,10 +31,8 @@ def told(**sections) -> list[tuple[str, str]]:
         ("learners", ["cb"] * 6, "learners", "should have at most 5 items, got 6"),
         ("description", "\ud800", "description", HALF),
         ("task", {}, "task.options", "is required"),
-    ],
-)
-def test_each_kind_of_error(section, value, path, message):
-    assert told(**{section: value}) == [(path, message)]
+    ]:
+        assert told(**{section: value}) == [(path, message)]
 
 
 def test_choices_are_listed_with_the_nearest():
