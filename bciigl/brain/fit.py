@@ -1,4 +1,4 @@
-"""A subject from one's own recording: template, mask and noise by fmrisim."""
+"""Fit a subject to a recording: template, mask and noise, estimated by fmrisim."""
 
 import os
 
@@ -56,7 +56,7 @@ def fit_subject(
     seed : int
         fmrisim samples voxels and volumes; the same seed gives the same subject.
     report : function
-        Told what begins.
+        Called with each step that starts.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def fit_subject(
 def _refuse_if_no_brain(
     brain: np.ndarray, image: Image, bold: str | os.PathLike, mask: str | os.PathLike | None
 ) -> None:
-    """Raise an error unless the mask holds a living brain with air around it."""
+    """Raise an error unless every voxel of the mask has signal and there is air around it."""
     if brain.sum() < FEWEST_BRAIN_VOXELS:
         raise FitError(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "

@@ -1,4 +1,4 @@
-"""Reading and writing NIfTI images, with errors that say what is wrong with the file."""
+"""Read and write NIfTI images, with errors that say what is wrong with the file."""
 
 import gzip
 import math

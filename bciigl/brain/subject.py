@@ -1,4 +1,4 @@
-"""Who lies in the scanner: template, brain mask and noise parameters."""
+"""The subject in the scanner: template, brain mask and noise parameters."""
 
 import ast
 import json

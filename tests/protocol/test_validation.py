@@ -3,6 +3,10 @@
 from bciigl.protocol.validation import validate
 
 NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
+NOT_MM = (
+    "should be greater than or equal to 0, got -38; a center is three voxel indices on the "
+    "subject's grid, not mm"
+)
 HALF = "should be text without half characters, got '\\ud800'"
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
 
@@ -31,6 +35,7 @@ def test_each_kind_of_error():
         ("learners", ["cb"] * 6, "learners", "should have at most 5 items, got 6"),
         ("description", "\ud800", "description", HALF),
         ("task", {}, "task.options", "is required"),
+        ("brain", {"region": {"center": [-38, 47, 45]}}, "brain.region.center.0", NOT_MM),
     ]:
         assert told(**{section: value}) == [(path, message)]
 
