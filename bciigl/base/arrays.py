@@ -14,8 +14,8 @@ from bciigl.base.errors import BciiglError, printable
 MOST_BYTES = 4_000_000_000
 """Bytes of all arrays of a file or folder, unpacked."""
 
-PLAIN = "biufcSU"
-"""Kinds of numpy types that may be read: truth values, numbers and text."""
+PLAIN = "biufcmMSU"
+"""Kinds of numpy types that are read: truth values, numbers, times and text; no objects."""
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 

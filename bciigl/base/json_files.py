@@ -45,8 +45,8 @@ def read_json(
     ------
     BciiglError
         Of the type `error`, with the file and the first problem, for any file that cannot be read,
-        is not JSON (NaN, infinities and repeated keys are not), is nested too deeply, or is not of
-        the model.
+        is not JSON (NaN, infinities and repeated keys are not), is nested too deeply, holds whole
+        numbers of more than 64 bits, or is not of the model.
     """
     path = Path(path)
     try:
@@ -86,7 +86,11 @@ def parse_json(
         text = content if isinstance(content, str) else content.decode("utf-8")
         _refuse_depth(text)
         data = json.loads(
-            text, object_pairs_hook=_no_key_twice, parse_float=_finite, parse_constant=_finite
+            text,
+            object_pairs_hook=_no_key_twice,
+            parse_float=_finite,
+            parse_constant=_finite,
+            parse_int=_whole,
         )
         _refuse_half_characters(text, data)
     except (ValueError, RecursionError) as problem:
@@ -152,6 +156,13 @@ def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{shortened(text)} is not a finite number")
+    return value
+
+
+def _whole(text: str) -> int:
+    value = int(text) if len(text) <= 20 else math.inf
+    if abs(value) >= 2**63:
+        raise ValueError(f"{shortened(text)} is too large a number")
     return value
 
 

@@ -162,7 +162,6 @@ def test_header_and_bytes_must_agree(write):
         "empty and endless": (npy(np.zeros((0, 3)), shape=(0, 10**15)), "promises an array of"),
         "no shape": (npy(numbers, shape=[2, 3]), "shape is not valid"),
         "objects": (npy(numbers, descr="|O"), "arrays of type object are not read"),
-        "dates": (npy(numbers, descr="<M8"), "arrays of type datetime64 are not read"),
         "no width": (npy(text, descr="<U0"), "are not read"),
         "no characters": (npy(text).replace(b"c\0\0\0", b"c\0\0\xff"), "no character"),
         "half a character": (npy(text).replace(b"c\0\0\0", b"\0\xd8\0\0"), "no character"),

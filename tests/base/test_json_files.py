@@ -30,7 +30,7 @@ class Refused(BciiglError):
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner) | st.dictionaries(st.text("ab\\\"[{"), inner),
 )  # fmt: skip
@@ -68,7 +68,8 @@ REFUSED = {
     "[NaN]": "is not JSON: 'NaN' is not a finite number",
     "[-Infinity]": "is not JSON: '-Infinity' is not a finite number",
     "1e999": "is not JSON: '1e999' is not a finite number",
-    "1" * 9999: "is not JSON: ",
+    "1" * 9999: "is not JSON: '1+\\.\\.\\. is too large a number",
+    f"[-{2**63}]": "is not JSON: '-9223372036854775808' is too large a number",
     '["\\ud800"]': "is not JSON: it holds half a character",
     "[]": r"should be an object, got \[\]$",
     "{}": "at: is required$",
