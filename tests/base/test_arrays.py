@@ -151,6 +151,7 @@ def npy(array: np.ndarray, **header: object) -> bytes:
     return stream.getvalue() + content
 
 
+@pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
 def test_header_and_bytes_must_agree(write):
     numbers, text = np.arange(6.0).reshape(2, 3), np.array(["ab", "c"])
     cases = {
