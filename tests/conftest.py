@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,15 @@ from hypothesis import HealthCheck, settings
 from bciigl.cli.main import cli
 
 # Time never decides a test; fixtures that examples share hold nothing an example changes.
-settings.register_profile(
-    "bciigl", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("bciigl")
+# Few examples where someone waits for them, many where nobody does.
+for profile, examples in {"bciigl": 15, "ci": 200}.items():
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+settings.load_profile("ci" if os.environ.get("CI") else "bciigl")
 
 
 @pytest.fixture

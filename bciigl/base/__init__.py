@@ -1,1 +1,1 @@
-"""What every room needs and no room owns."""
+"""What every part of the package needs: errors, files, arrays, JSON, seeds, progress."""

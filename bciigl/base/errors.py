@@ -1,11 +1,11 @@
-"""Errors that a user can cause, and the words they are told in."""
+"""Errors that a user can cause, and their wording."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class BciiglError(Exception):
-    """Something the user can mend; its text says what, and is all the command line shows."""
+    """An error the user can correct; the command line shows its message and no traceback."""
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -
 
 @contextmanager
 def written_file(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path, with the same ending, to write to; it then takes the place of `path`.
+    """Give a temporary path with the same ending to write to, then rename it to `path`.
 
     If writing fails, `path` is left as it was.
     """
@@ -39,7 +39,7 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     try:
         with named_errors(path):
             yield temporary
-            # So that not even a power cut leaves a name without content.
+            # So that a power cut cannot leave a name without content.
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
         temporary.replace(path)
@@ -48,12 +48,12 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _own() -> str:
-    """Return a name that no other process has, on whatever machine that shares the disk."""
+    """Return a name that no other process uses, even on another machine that shares the disk."""
     return secrets.token_hex(8)
 
 
 def remove_unfinished(folder: str | os.PathLike) -> None:
-    """Delete what `written_file` left in a folder, at any depth, when the program was killed."""
+    """Delete temporary files that `written_file` left, at any depth, when it was killed."""
     for path in Path(folder).rglob(".*.tmp.*"):
         if re.match(r"\.[\da-f]+\.tmp\.", path.name):
             path.unlink()
@@ -72,7 +72,7 @@ def named_errors(path: str | os.PathLike) -> Iterator[None]:
 
 @contextmanager
 def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary folder to fill, which then takes the place of `folder`.
+    """Give a temporary folder to fill, then rename it to `folder`.
 
     If filling it fails, nothing is left behind. Unless `folder` is absent or empty,
     `FileExistsError` is raised before anything is done.
@@ -108,7 +108,7 @@ def _refuse_unless_new(folder: Path) -> None:
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Say which folder cannot be made, in errors about it or those it lies in."""
+    """Name the folder that cannot be made, also where a parent folder is the reason."""
     try:
         yield
     except OSError as error:

@@ -10,30 +10,29 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Seed:
-    """A place in the tree of random streams.
+    """A node in a tree of random streams.
 
-    Each name leads to a child of its own, as `numpy.random.SeedSequence.spawn` makes them: what one
-    stream is used for never changes the numbers of another, in whatever order or process they are
-    drawn.
+    Each name leads to its own child, as with `numpy.random.SeedSequence.spawn`. Drawing from one
+    stream never changes the numbers of another, whatever the order or the process.
 
     Parameters
     ----------
     entropy : int
         The seed the user gave.
     path : tuple of int
-        The way from the root to here.
+        The path from the root to this node.
     """
 
     entropy: int
     path: tuple[int, ...] = ()
 
     def child(self, *names: str | int) -> "Seed":
-        """Return the seed that the names lead to from here."""
+        """Return the seed of the child at these names."""
         steps = (zlib.crc32(name.encode()) if isinstance(name, str) else name for name in names)
         return Seed(self.entropy, (*self.path, *steps))
 
     def rng(self, *names: str | int) -> np.random.Generator:
-        """Return a new generator of the stream that the names lead to."""
+        """Return a new generator of the stream at these names."""
         sequence = np.random.SeedSequence(self.entropy, spawn_key=self.child(*names).path)
         return np.random.default_rng(sequence)
 
@@ -42,7 +41,7 @@ class Seed:
 def global_numpy_seeded(rng: np.random.Generator) -> Iterator[None]:
     """Seed numpy's global state from `rng`, and put it back as it was afterwards.
 
-    For libraries that draw from the global state and take no seed. Not for threads: they share it.
+    For libraries that draw from the global state and take no seed. Not thread-safe.
     """
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(rng.integers(2**32))  # noqa: NPY002

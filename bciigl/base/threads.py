@@ -1,4 +1,4 @@
-"""One thread for matrix products: the number of cores must not change a bit of their result."""
+"""One thread for matrix products, so that results do not depend on the number of cores."""
 
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -13,7 +13,7 @@ def one_thread() -> AbstractContextManager:
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds, so it is done once, after numpy's.
+    # Finding the loaded libraries takes milliseconds, so it is done once, after numpy's.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
 

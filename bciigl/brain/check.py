@@ -1,4 +1,4 @@
-"""What only the brain can tell about a protocol: whether its subject and region exist."""
+"""Checks of a protocol that need the brain: whether its subject and region exist."""
 
 from pathlib import Path
 

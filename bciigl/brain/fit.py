@@ -1,4 +1,4 @@
-"""A subject from one's own recording: template, mask and noise by fmrisim."""
+"""Fit a subject to a recording: template, mask and noise, estimated by fmrisim."""
 
 import os
 
@@ -7,11 +7,12 @@ from pydantic import ValidationError
 from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.json_files import first_problem
 from bciigl.base.progress import Report, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
-from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject, first_problem
+from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
 
 FEWEST_FRAMES = 20
 """Volumes below which autocorrelation cannot be estimated."""
@@ -55,7 +56,7 @@ def fit_subject(
     seed : int
         fmrisim samples voxels and volumes; the same seed gives the same subject.
     report : function
-        Told what begins.
+        Called with each step that starts.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def fit_subject(
 def _refuse_if_no_brain(
     brain: np.ndarray, image: Image, bold: str | os.PathLike, mask: str | os.PathLike | None
 ) -> None:
-    """Raise an error unless the mask holds a living brain with air around it."""
+    """Raise an error unless every voxel of the mask has signal and there is air around it."""
     if brain.sum() < FEWEST_BRAIN_VOXELS:
         raise FitError(
             f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "

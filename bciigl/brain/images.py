@@ -1,4 +1,4 @@
-"""Reading and writing NIfTI images, with errors that say what is wrong with the file."""
+"""Read and write NIfTI images, with errors that say what is wrong with the file."""
 
 import gzip
 import math
@@ -24,6 +24,9 @@ UNREADABLE = (
     TypeError,
     ValueError,
 )
+MOST_BYTES = 4_000_000_000
+"""Size of an image, unpacked."""
+
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
 
@@ -71,13 +74,16 @@ def read_image(path: str | os.PathLike) -> Image:
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     try:
-        size = _whole_size(path)
+        size = _unpacked_size(path)
         image = nibabel.load(path)
         if not isinstance(image, nibabel.Nifti1Pair):
             raise ImageError(f"{path}: should be a NIfTI image, got {type(image).__name__}")
         if np.issubdtype(image.get_data_dtype(), np.complexfloating):
             raise ImageError(f"{path}: holds complex numbers; save its magnitude")
-        if math.prod(image.shape) * image.get_data_dtype().itemsize > size:
+        needed = math.prod(image.shape) * image.get_data_dtype().itemsize
+        if needed == 0:
+            raise ImageError(f"{path}: has no voxels ({dimensions(image.shape)})")
+        if image.dataobj.offset + needed > size:
             raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
         data = np.asarray(image.dataobj, dtype=float)
         tr = _repetition_time(image.header)
@@ -159,14 +165,19 @@ def write_image(
         nibabel.save(image, temporary)
 
 
-def _whole_size(path: Path) -> int:
+def _unpacked_size(path: Path) -> int:
     """Return how many bytes a file holds, unpacked; an error if a gzip file is not whole."""
-    if path.suffix != ".gz":
-        return path.stat().st_size
-    size = 0
-    with gzip.open(path) as file:  # to its end, where the checksum is: nibabel stops before it
-        while piece := file.read(1 << 24):
-            size += len(piece)
+    size = packed = path.stat().st_size
+    if path.suffix == ".gz":
+        size = 0
+        with gzip.open(path) as file:  # to its end, where the checksum is: nibabel stops before it
+            while piece := file.read(1 << 24):
+                size += len(piece)
+                # Large, and packed as no image can be.
+                if size > max(64_000_000, 200 * packed):
+                    raise ImageError(f"{path}: is packed too tightly to be an image")
+    if size > MOST_BYTES:
+        raise ImageError(f"{path}: is larger than {MOST_BYTES / 1e9:g} GB")
     return size
 
 

@@ -1,4 +1,4 @@
-"""Where the signal is recorded: a set of voxels that knows its place in the head."""
+"""The recorded region: a set of voxels and their position in the head."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who lies in the scanner: template, brain mask and noise parameters."""
+"""The subject in the scanner: template, brain mask and noise parameters."""
 
 import ast
 import json
@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from bciigl.base.errors import BciiglError, printable, shortened
+from bciigl.base.errors import BciiglError, printable
 from bciigl.base.files import written_folder
+from bciigl.base.json_files import read_json
 from bciigl.brain.images import read_image, read_mask, voxel_size, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
@@ -101,6 +102,13 @@ class NoiseParameters(Section):
     def brain_fluctuates(self) -> bool:
         """Whether any of the sources in the brain is on."""
         return any(getattr(self, weight) > 0 for weight in BRAIN_SOURCES.values())
+
+
+class _Content(BaseModel):
+    """What subject.json says; notes on where the subject comes from are ignored."""
+
+    name: str
+    noise: NoiseParameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +243,7 @@ def _from_folder(folder: Path) -> Subject:
         what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
         raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")
     template = read_image(folder / "template.nii.gz")
-    name, noise = _read_parameters(folder / "subject.json")
+    content = read_json(folder / "subject.json", _Content, error=SubjectError)
     if template.data.ndim != 3:
         raise SubjectError(f"{folder}/template.nii.gz: should be 3-D, got {template.data.ndim}-D")
     if not np.isfinite(template.data).all() or template.data.min() < 0 or template.data.max() > 1.1:
@@ -248,29 +256,5 @@ def _from_folder(folder: Path) -> Subject:
             f"{folder}/mask.nii.gz: should hold at least {FEWEST_BRAIN_VOXELS} voxels with signal, "
             f"got {brain.sum()}"
         )
-    return Subject(name, template.data, brain, template.affine, noise)
-
-
-def first_problem(error: ValidationError) -> str:
-    """Return the first thing that is wrong with noise parameters, in words."""
-    first = error.errors(include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ")
-    if not first["loc"]:  # it is about several of them
-        return message
-    return f"{'.'.join(map(str, first['loc']))}: {message}, got {shortened(first['input'])}"
-
-
-def _read_parameters(path: Path) -> tuple[str, NoiseParameters]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return printable(str(content["name"]))[:80], NoiseParameters.model_validate(
-            content["noise"]
-        )
-    except OSError as error:
-        raise SubjectError(f"{path}: {error.strerror}") from error
-    except ValidationError as error:
-        raise SubjectError(f"{path}: noise.{first_problem(error)}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SubjectError(
-            f"{path}: should be JSON with a name and noise parameters: {error}"
-        ) from error
+    name = printable(content.name)[:80]
+    return Subject(name, template.data, brain, template.affine, content.noise)

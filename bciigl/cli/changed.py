@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def protocol_of(source: str, changes: dict[str, Any]) -> Protocol:
-    """Return the protocol with its changes; what is unwise about it is told."""
+    """Return the protocol with its changes; warnings go to standard error."""
     from bciigl.brain.check import brain_findings
     from bciigl.protocol import ProtocolError, check
 

@@ -17,7 +17,7 @@ from bciigl.cli.sweep import sweep
 
 
 class _Refusal(click.ClickException):
-    """What the user can mend, told as it stands, without a traceback."""
+    """An error the user can correct: its message is printed without a traceback."""
 
     exit_code = 2
 
@@ -28,14 +28,14 @@ class _Refusal(click.ClickException):
 class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         if sys.stdout is not None:
-            # An option in a script that the terminal cannot show should not end the program.
+            # A character that the terminal cannot show should not stop the program.
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except BciiglError as error:
             raise _Refusal(str(error)) from error
         except BrokenPipeError:
-            raise  # whoever read our output has had enough; click knows what to do
+            raise  # the reader of our output has closed it; click handles that
         except OSError as error:
             what = "standard output" if error.filename is None else error.filename
             if error.filename is None:
@@ -44,7 +44,7 @@ class _Commands(click.Group):
 
 
 def _give_up_output() -> None:
-    """Let what could not be written go nowhere: Python would try again when it ends, and fail."""
+    """Discard what could not be written: Python would try again at exit, and fail."""
     if sys.stdout is not None and sys.stdout is sys.__stdout__:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -61,10 +61,5 @@ def cli() -> None:
     """
 
 
-cli.add_command(learn)
-cli.add_command(protocol)
-cli.add_command(report)
-cli.add_command(reproduce)
-cli.add_command(simulate)
-cli.add_command(subject)
-cli.add_command(sweep)
+for command in (learn, protocol, report, reproduce, simulate, subject, sweep):
+    cli.add_command(command)

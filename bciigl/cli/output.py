@@ -1,4 +1,4 @@
-"""What commands print besides plain text."""
+"""JSON output of commands."""
 
 import json
 from typing import Any

@@ -4,62 +4,68 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """Give a function that shows what begins, and how long it has been going on."""
+    """Give a function that shows the step that starts now, and how long each has taken."""
     if not _on_terminal():
         yield lambda step: click.echo(f"{step} ...", err=True)
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as progress:
 
-        def begin(step: str) -> None:
+        def finish() -> None:
             for task in progress.tasks:
                 progress.update(task.id, total=1, completed=1)
+
+        def begin(step: str) -> None:
+            finish()
             progress.add_task(step, total=None)
 
         yield begin
-        for task in progress.tasks:
-            progress.update(task.id, total=1, completed=1)
+        finish()
 
 
 @contextmanager
 def bar(step: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows how much of a step is done: so many, of so many in all."""
+    """Give a function that shows how much of a step is done, out of a total."""
     if not _on_terminal():
         yield _tenths(step)
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
+    # Empty until the first part is done, which takes half a minute where a trial does.
+    count = TextColumn("{task.fields[count]}")
+    with _shown(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        count,
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(step, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    ) as progress:
+        task = progress.add_task(step, total=None, count="")
+
+        def show(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total, count=f"{done}/{total}")
+
+        yield show
+
+
+def _shown(*columns: Any) -> Any:
+    """Return rich's progress display on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True))
 
 
 def _tenths(step: str) -> Callable[[int, int], None]:
-    """Return a function that prints a line whenever another tenth is done."""
+    """Return a function that prints a line for each tenth that is done."""
     tenths, began, before = 0, None, 0
 
     def show(done: int, total: int) -> None:
@@ -75,7 +81,7 @@ def _tenths(step: str) -> Callable[[int, int], None]:
 
 
 def _left(seconds: float, done: int, to_do: int) -> str:
-    """Return how long it will take, if that is a minute or more."""
+    """Return the time left in words, if it is a minute or more."""
     minutes = seconds * to_do / max(done, 1) / 60
     return f", about {minutes:.0f} min left" if minutes >= 1 else ""
 

@@ -1,9 +1,9 @@
 """What is the experiment? Protocols: their model, their files, their checks."""
 
 from bciigl.protocol.load import (
+    CheckReport,
     Problem,
     ProtocolError,
-    Report,
     check,
     dump,
     find,
@@ -14,10 +14,10 @@ from bciigl.protocol.load import (
 from bciigl.protocol.model import Protocol
 
 __all__ = [
+    "CheckReport",
     "Problem",
     "Protocol",
     "ProtocolError",
-    "Report",
     "check",
     "dump",
     "find",

@@ -1,4 +1,4 @@
-"""In what two protocols differ."""
+"""Compare two protocols."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What makes a well-formed protocol impossible or unwise as an experiment."""
+"""Checks of the experiment that a well-formed protocol describes: refusals and warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from bciigl.protocol import schedule
 if TYPE_CHECKING:
     from bciigl.protocol.model import Protocol
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
+"""A field of a protocol, such as ``("timing", "isi")``; whole numbers are places in a list."""
 
 NIFTI_FRAMES = 32_767
 """Most volumes that a NIfTI-1 file can hold."""
@@ -30,21 +31,21 @@ MARGIN = 0.1
 
 
 class Finding(NamedTuple):
-    """One remark on a protocol.
+    """One problem of a protocol as an experiment.
 
     Attributes
     ----------
     path : tuple of str
         The field to change.
     message : str
-        What is wrong, why, and what would mend it.
+        What is wrong, why, and how to correct it.
     about : tuple of tuple of str
         The other fields or sections it depends on.
     """
 
-    path: Path
+    path: FieldPath
     message: str
-    about: tuple[Path, ...] = ()
+    about: tuple[FieldPath, ...] = ()
 
 
 def refusals(protocol: Protocol) -> list[Finding]:
@@ -58,7 +59,7 @@ def refusals(protocol: Protocol) -> list[Finding]:
 
 
 def advice(protocol: Protocol) -> list[Finding]:
-    """Return what is allowed but probably not meant."""
+    """Return warnings about what is allowed but probably not intended."""
     return [
         *_overlap(protocol),
         *_early_decision(protocol),
@@ -78,7 +79,7 @@ def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
 def known_match_rate(protocol: Protocol) -> float | None:
     """Return how often guesses match on catch trials, or None where there are none.
 
-    Never quite always or never, which is more than a learner can make use of.
+    Clipped to 0.01 and 0.99: learners need a rate that is neither 0 nor 1.
     """
     catch = protocol.task.catch
     return min(max(catch.match_rate, 0.01), 0.99) if catch.share else None

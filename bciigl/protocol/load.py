@@ -1,4 +1,4 @@
-"""From a file or a shipped name to a checked protocol, with every problem told at once."""
+"""Load a protocol from a file or by a shipped name, and report every problem at once."""
 
 import os
 import re
@@ -27,7 +27,7 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong or unwise in a protocol file.
+    """One error or warning about a protocol file.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """What checking a file found: a protocol and warnings, or no protocol and the problems."""
 
     file: str
@@ -156,7 +156,7 @@ def check(
     changes: Changes | None = None,
     *,
     files: bool = True,
-) -> Report:
+) -> CheckReport:
     """Read and check a protocol as `load` does, and report instead of raising.
 
     Parameters
@@ -164,8 +164,8 @@ def check(
     source : str or path-like
         As in `load`.
     further : function, optional
-        What else can be wrong with a valid protocol, such as `bciigl.brain.check.brain_findings`:
-        from the protocol and its file's folder to findings.
+        Further checks of a valid protocol, such as `bciigl.brain.check.brain_findings`: called
+        with the protocol and the folder of its file, returns findings.
     changes : dict, optional
         New values of fields, by names such as ``timing.isi``, in place of those in the file.
     files : bool
@@ -176,7 +176,7 @@ def check(
     path = find(source)
     content = _read(path)
     if isinstance(content, BciiglError):
-        return Report(file, None, (Problem(file, None, None, "", str(content)),), ())
+        return CheckReport(file, None, (Problem(file, None, None, "", str(content)),), ())
     document = yaml_reader.parse(content)
     protocol, findings = validate(changed(document.data, changes))
     if protocol is not None:
@@ -189,9 +189,9 @@ def check(
         problems = [_problem(file, each, changes) for each in complaints[:MOST_PROBLEMS]]
         if more := complaints[MOST_PROBLEMS:]:
             problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
-        return Report(file, None, tuple(problems), ())
+        return CheckReport(file, None, tuple(problems), ())
     remarks = (_located(document, each) for each in advice(protocol))
-    return Report(file, protocol, (), tuple(_problem(file, each, changes) for each in remarks))
+    return CheckReport(file, protocol, (), tuple(_problem(file, each, changes) for each in remarks))
 
 
 def dump(protocol: Protocol) -> str:

@@ -313,7 +313,7 @@ class Agent(Section):
         3, "runs", "runs guessed uniformly before the agent first learns", ge=1, le=10_000
     )
     learn_every: int = field(
-        1, "runs", "the agent learns again after so many runs", ge=1, le=10_000
+        1, "runs", "the agent learns again each time this many runs are over", ge=1, le=10_000
     )
 
 

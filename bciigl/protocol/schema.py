@@ -6,9 +6,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from bciigl.protocol.design_checks import FieldPath
 from bciigl.protocol.model import Protocol
-
-Path = tuple[str, ...]
 
 
 @cache
@@ -36,21 +35,21 @@ def json_schema() -> str:
 
 
 @cache
-def field_notes() -> dict[Path, str]:
+def field_notes() -> dict[FieldPath, str]:
     """Return for every field and section its description, unit and range in one line."""
-    notes: dict[Path, str] = {}
+    notes: dict[FieldPath, str] = {}
     for path, field in _fields(_schema(), ()):
         facts = "; ".join(fact for fact in (field.get("unit"), field_range(field)) if fact)
         notes.setdefault(path, field["description"] + (f" [{facts}]" if facts else ""))
     return notes
 
 
-def field_unit(path: Path) -> str:
+def field_unit(path: FieldPath) -> str:
     """Return the unit of a field."""
     return next(field["unit"] for here, field in _fields(_schema(), ()) if here == path)
 
 
-def _fields(part: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _fields(part: dict[str, Any], path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Walk all fields depth first, into sections and into each shape of a region."""
     for name, field in part["properties"].items():
         here = (*path, name)

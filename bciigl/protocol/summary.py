@@ -1,4 +1,4 @@
-"""The few facts by which an experiment is judged at a glance."""
+"""Key facts of an experiment: size, chance level and scanner time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From plain data to a protocol, or to all that is wrong with it in words a user can act on."""
+"""Validate plain data as a protocol, with messages that a user can act on."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bciigl.base.errors import did_you_mean, shortened
-from bciigl.protocol.design_checks import Finding, Path
+from bciigl.protocol.design_checks import FieldPath, Finding
 from bciigl.protocol.model import Protocol
 from bciigl.protocol.schema import field_notes, field_unit
 from bciigl.protocol.yaml_reader import UNREADABLE
@@ -53,18 +53,18 @@ def validate(data: Any) -> tuple[Protocol | None, list[Finding]]:
         return None, found + science
 
 
-def _depends(finding: Finding, wrong: list[Path]) -> bool:
+def _depends(finding: Finding, wrong: list[FieldPath]) -> bool:
     """Tell whether any field the finding is about lies within one of `wrong`, or holds one."""
     fields = (finding.path, *finding.about)
     return any(_related(field, path) for field in fields for path in wrong)
 
 
-def _related(one: Path, other: Path) -> bool:
+def _related(one: FieldPath, other: FieldPath) -> bool:
     """Tell whether one path lies within the other."""
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
-def _without(paths: list[Path], data: dict) -> dict:
+def _without(paths: list[FieldPath], data: dict) -> dict:
     """Return a copy of `data` without the fields at `paths`, which then take their defaults."""
     data = deepcopy(data)
     for path in paths:
@@ -92,7 +92,7 @@ def _findings(error: ValidationError) -> Iterator[Finding]:
             yield Finding(path, _message({**each, "input": value}, path))
 
 
-def _path(loc: Path) -> Path:
+def _path(loc: FieldPath) -> FieldPath:
     """Return pydantic's location without the tag it adds for the kind of region."""
     return loc[:2] + loc[3:] if loc[:2] == ("brain", "region") else loc
 
@@ -102,7 +102,7 @@ def _follows(error: Any) -> bool:
     return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
-def _message(error: Any, path: Path) -> str:
+def _message(error: Any, path: FieldPath) -> str:
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "missing":
         return "is required"
@@ -125,9 +125,11 @@ def _got(value: Any) -> str:
     return words[value] if value is None or isinstance(value, bool) else shortened(value)
 
 
-def _hint(error: Any, path: Path) -> str:
-    """Return what the user probably did, or should do."""
+def _hint(error: Any, path: FieldPath) -> str:
+    """Return the probable cause, or the remedy."""
     kind, value = error["type"], error["input"]
+    if path[:3] == ("brain", "region", "center"):
+        return "; a center is three voxel indices on the subject's grid, not mm"
     if kind == "string_type" and isinstance(value, (int, float)):
         return "; put it in quotes"
     if kind in ("float_type", "int_type") and isinstance(value, str):
@@ -139,7 +141,7 @@ def _hint(error: Any, path: Path) -> str:
     return ""
 
 
-def _unknown_key(path: Path) -> str:
+def _unknown_key(path: FieldPath) -> str:
     """Say that a key is unknown, and which one was probably meant."""
     *section, key = path
     known = [field[-1] for field in field_notes() if list(field[:-1]) == section]

@@ -1,4 +1,4 @@
-"""YAML text and plain data: a strict reader that knows where everything stands, and a writer."""
+"""Read YAML strictly, with the position of every value, and write it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,10 +26,11 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from bciigl.base.errors import shortened
+from bciigl.protocol.design_checks import FieldPath
 
 MOST_EVENTS = 5_000
 DEEPEST = 20
-"""Far more than any protocol needs, and few enough to parse in a moment."""
+"""Far more than any protocol needs, and quick to parse."""
 
 LONGEST = 400
 """Characters of a number: more than the 325 of the smallest float written out."""
@@ -46,7 +47,7 @@ class _Unreadable:
 
 
 UNREADABLE = _Unreadable()
-"""Stands where a value was refused, so that nobody complains about it twice."""
+"""Placeholder for a value that was refused, so that it is reported once."""
 
 HINTS = {
     "'\\t'": "use spaces, not tabs",
@@ -54,9 +55,9 @@ HINTS = {
     "colon, and text with a colon in quotes",
     "could not find expected ':'": "a key needs a colon and a space",
 }
-"""What to do about the commonest errors, by the parser's words for them."""
+"""Hints for the most common errors, by the parser's message."""
 
-Path = tuple[str | int, ...]
+
 Position = tuple[int, int]
 
 
@@ -64,7 +65,7 @@ Position = tuple[int, int]
 class Complaint:
     """Something the reader refused: which field, where in the file, and why."""
 
-    path: Path
+    path: FieldPath
     position: Position | None
     message: str
 
@@ -84,7 +85,7 @@ class Document:
     """
 
     data: Any = UNREADABLE
-    positions: dict[Path, Position] = field(default_factory=dict)
+    positions: dict[FieldPath, Position] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
 
 
@@ -128,7 +129,7 @@ class _Reader:
             yield event
         raise _Refused(position, f"holds more than {MOST_EVENTS} keys and values")
 
-    def _complain(self, path: Path, position: Position | None, message: str) -> None:
+    def _complain(self, path: FieldPath, position: Position | None, message: str) -> None:
         self.document.complaints.append(Complaint(path, position, message))
 
     def _read(self) -> None:
@@ -149,7 +150,7 @@ class _Reader:
         if event.version or event.tags:
             self._complain((), (1, 1), "% directives are not allowed; protocols are YAML 1.2")
 
-    def _value(self, event: Event, path: Path) -> Any:
+    def _value(self, event: Event, path: FieldPath) -> Any:
         if len(path) > DEEPEST:
             raise _Refused(_position(event), f"is nested more than {DEEPEST} levels deep")
         if isinstance(event, AliasEvent):
@@ -169,7 +170,7 @@ class _Reader:
             return self._sequence(path)
         return self._scalar(event)
 
-    def _mapping(self, path: Path) -> dict[str, Any]:
+    def _mapping(self, path: FieldPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
             if not isinstance(event, ScalarEvent):
@@ -193,7 +194,7 @@ class _Reader:
             mapping[word] = self._value(next(self.events), key)
         return mapping
 
-    def _sequence(self, path: Path) -> list:
+    def _sequence(self, path: FieldPath) -> list:
         sequence: list = []
         while not isinstance(event := next(self.events), SequenceEndEvent):
             item = (*path, len(sequence))
@@ -222,7 +223,7 @@ def _position(event: Event) -> Position:
 
 def _error_position(problem: YAMLError, text: str) -> Position | None:
     if isinstance(problem, MarkedYAMLError):
-        # What was begun and never ended is mended where it begins.
+        # An opening without its end is reported where it starts.
         begun = re.match("while (scanning|parsing a flow)", problem.context or "")
         mark = problem.context_mark if begun and problem.context_mark else problem.problem_mark
         return mark and (mark.line + 1, mark.column + 1)
@@ -257,7 +258,7 @@ class _Representer(RoundTripRepresenter):
 _Representer.add_representer(type(None), _Representer.represent_none)
 
 
-def render(data: Mapping[str, Any], notes: Mapping[Path, str]) -> str:
+def render(data: Mapping[str, Any], notes: Mapping[FieldPath, str]) -> str:
     """Return `data` as YAML, with ``notes[path]`` as a comment on the line above each field."""
     yaml = YAML()
     yaml.Representer = _Representer
@@ -268,7 +269,9 @@ def render(data: Mapping[str, Any], notes: Mapping[Path, str]) -> str:
     return stream.getvalue().replace("\n# ", "\n\n# ")
 
 
-def _commented(data: Mapping[str, Any], notes: Mapping[Path, str], path: Path) -> CommentedMap:
+def _commented(
+    data: Mapping[str, Any], notes: Mapping[FieldPath, str], path: FieldPath
+) -> CommentedMap:
     commented = CommentedMap()
     for key, value in data.items():
         here = (*path, key)

@@ -32,25 +32,28 @@ def recording(frames=30) -> np.ndarray:
     return np.stack([SUBJECT.base + volume for volume in volumes], axis=-1).astype("f4")
 
 
-VOLUMES = recording()
+@pytest.fixture(scope="module")
+def volumes() -> np.ndarray:
+    """Return a recording, made once."""
+    return recording()
 
 
 @pytest.fixture
-def bold(tmp_path):
-    """Write a recording, changed by a function and with other header fields."""
+def bold(tmp_path, volumes):
+    """Write a recording, changed by a function and with another repetition time."""
 
-    def write(change=lambda data: data, name="bold.nii.gz", tr=2.0, unit="sec") -> Path:
-        image = nibabel.Nifti1Image(change(VOLUMES.copy()), SUBJECT.affine)
+    def write(change=lambda data: data, tr=2.0) -> Path:
+        image = nibabel.Nifti1Image(change(volumes.copy()), SUBJECT.affine)
         if image.ndim == 4:
             image.header.set_zooms((*image.header.get_zooms()[:3], tr))
-        image.header.set_xyzt_units("mm", unit)
-        nibabel.save(image, tmp_path / name)
-        return tmp_path / name
+        image.header.set_xyzt_units("mm", "sec")
+        nibabel.save(image, tmp_path / "bold.nii.gz")
+        return tmp_path / "bold.nii.gz"
 
     return write
 
 
-def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
+def test_tiny_recording_becomes_a_subject_for_protocols(bciigl, bold, volumes, write, tmp_path):
     result = bciigl("subject", "fit", bold(), "--out", tmp_path / "me")
     assert result.exit_code == 0, result.output
     assert "estimating the noise of" in result.stderr
@@ -67,7 +70,7 @@ def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
     assert (found.mask != SUBJECT.mask).mean() < 0.01
     np.testing.assert_allclose(found.affine, SUBJECT.affine)
     assert found.noise.sfnr == pytest.approx(SUBJECT.noise.sfnr / 1.5**0.5, rel=0.1)
-    assert found.noise.max_activity == pytest.approx(VOLUMES.mean(axis=3).max())
+    assert found.noise.max_activity == pytest.approx(volumes.mean(axis=3).max())
     about = json.loads((tmp_path / "me/subject.json").read_text())["about"]
     assert about == {
         "source": "bold.nii.gz",
@@ -76,6 +79,13 @@ def test_tiny_recording_becomes_a_subject(bciigl, bold, tmp_path):
         "seed": 0,
         "mask": "fmrisim.mask_brain",
     }
+    content = "name: x\ntask: {options: [1, 2, 3]}\nbrain:\n  subject: me\n  region:\n    size: 3\n"
+    good = write(content + "    center: [12, 13, 11]\n")
+    assert bciigl("protocol", "check", good).exit_code == 0
+    bad = write(content + "    center: [2, 13, 11]\n", "bad.yaml")
+    result = bciigl("protocol", "check", bad)
+    assert result.exit_code == 2
+    assert f"{bad}:7:5: brain.region.center: 27 of 27 voxels lie outside" in result.stderr
 
 
 @pytest.mark.slow
@@ -89,38 +99,24 @@ def test_same_seed_gives_the_same_subject(bciigl, bold, tmp_path):
     assert one != other
 
 
-def test_json_is_one_document(bciigl, bold, tmp_path):
-    result = bciigl("subject", "fit", bold(), "--out", tmp_path / "me", "--json")
-    document = json.loads(result.stdout)
-    assert document["folder"] == str(tmp_path / "me")
-    assert document["noise"] == json.loads((tmp_path / "me/subject.json").read_text())["noise"]
-
-
-def test_protocol_can_name_a_fitted_subject(bciigl, bold, write, tmp_path):
-    bciigl("subject", "fit", bold(), "--out", tmp_path / "me")
-    content = "name: x\ntask: {options: [1, 2, 3]}\nbrain:\n  subject: me\n  region:\n    size: 3\n"
-    good = write(content + "    center: [12, 13, 11]\n")
-    assert bciigl("protocol", "check", good).exit_code == 0
-    bad = write(content + "    center: [2, 13, 11]\n", "bad.yaml")
-    result = bciigl("protocol", "check", bad)
-    assert result.exit_code == 2
-    assert f"{bad}:7:5: brain.region.center: 27 of 27 voxels lie outside" in result.stderr
-
-
-def test_mask_can_be_given(bciigl, bold, tmp_path):
+def test_mask_and_missing_repetition_time_can_be_given(bciigl, bold, tmp_path):
     mask = SUBJECT.mask & (np.arange(22) > 11)
     write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), SUBJECT.affine)
-    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
-    assert bciigl("subject", "fit", bold(), *args).exit_code == 0
-    np.testing.assert_array_equal(load_subject("me", tmp_path).mask, mask)
-
-
-def test_missing_repetition_time_can_be_given(bciigl, bold, tmp_path):
     path = bold(tr=0.0)
-    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    fit = ("subject", "fit", path, "--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
+    result = bciigl(*fit)
     assert result.exit_code == 2
     assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
-    assert bciigl("subject", "fit", path, "--out", tmp_path / "me", "--tr", 2).exit_code == 0
+    result = bciigl(*fit, "--tr", 2, "--json")
+    assert result.exit_code == 0
+    np.testing.assert_array_equal(load_subject("me", tmp_path).mask, mask)
+    document, kept = (
+        json.loads(result.stdout),
+        json.loads((tmp_path / "me/subject.json").read_text()),
+    )
+    assert document["folder"] == str(tmp_path / "me")
+    assert document["noise"] == kept["noise"]
+    assert kept["about"]["tr"] == 2
 
 
 def with_nan(data):
@@ -148,14 +144,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_recording_that_cannot_be_used_is_refused(message, bciigl, bold, tmp_path):
-    path = bold(BAD[message])
-    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert str(path) in result.stderr
-    assert not (tmp_path / "me").exists()
+def test_recording_that_cannot_be_used_is_refused(bciigl, bold, tmp_path):
+    for message, change in BAD.items():
+        path = bold(change)
+        result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+        assert result.exit_code == 2, message
+        assert message in result.stderr
+        assert str(path) in result.stderr
+        assert not (tmp_path / "me").exists()
 
 
 def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
@@ -181,32 +177,26 @@ def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
     assert (result.exit_code, "is a folder" in result.stderr) == (2, True)
 
 
-def test_other_kind_of_image_is_refused(bciigl, tmp_path):
+def test_other_kind_of_image_is_refused(bciigl, tmp_path, volumes):
     path = tmp_path / "image.mgz"
-    nibabel.save(nibabel.MGHImage(VOLUMES, SUBJECT.affine), path)
+    nibabel.save(nibabel.MGHImage(volumes, SUBJECT.affine), path)
     result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
     assert (result.exit_code, "should be a NIfTI image" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("message", "mask"),
-    [
-        ("the brain mask has 0 voxels, too few", 0 * SUBJECT.mask),
-        ("on the grid of the recording, 24 x 26 x 22 voxels, got 23 x 26 x 22", SUBJECT.mask[1:]),
-    ],
-)
-def test_mask_that_does_not_fit_is_refused(message, mask, bciigl, bold, tmp_path):
-    write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), SUBJECT.affine)
-    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
-    result = bciigl("subject", "fit", bold(), *args)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_mask_of_another_place_is_refused(bciigl, bold, tmp_path):
-    write_image(tmp_path / "mask.nii.gz", SUBJECT.mask.astype("u1"), np.eye(4))
-    args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
-    assert "has another affine than the recording" in bciigl("subject", "fit", bold(), *args).stderr
+def test_mask_that_does_not_fit_is_refused(bciigl, bold, tmp_path):
+    mask, affine = SUBJECT.mask.astype("u1"), SUBJECT.affine
+    cases = {
+        "the brain mask has 0 voxels, too few": (0 * mask, affine),
+        "on the grid of the recording, 24 x 26 x 22 voxels, got 23 x 26 x 22": (mask[1:], affine),
+        "has another affine than the recording": (mask, np.eye(4)),
+    }
+    for message, (data, place) in cases.items():
+        write_image(tmp_path / "mask.nii.gz", data, place)
+        args = ("--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
+        result = bciigl("subject", "fit", bold(), *args)
+        assert result.exit_code == 2, message
+        assert message in result.stderr
 
 
 def test_existing_folder_is_refused_before_any_work(bciigl, tmp_path):

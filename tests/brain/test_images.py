@@ -27,35 +27,48 @@ def test_size_of_a_voxel_is_that_of_the_columns():
     assert dimensions((4, 5, 6)) == "4 x 5 x 6"
 
 
-@pytest.mark.parametrize(
-    ("tr", "unit", "seconds"),
-    [(2000.0, "msec", 2.0), (1.4, "sec", 1.4), (2.0, "unknown", 2.0), (0.0, "sec", None)],
-)
-def test_repetition_time_is_read_in_its_unit(tmp_path, tr, unit, seconds):
-    image = nibabel.Nifti1Image(DATA, AFFINE)
-    image.header.set_zooms((3, 2, 4, tr))
-    image.header.set_xyzt_units("mm", unit)
-    nibabel.save(image, tmp_path / "a.nii")
-    assert read_image(tmp_path / "a.nii").tr == seconds
+def test_repetition_time_is_read_in_its_unit(tmp_path):
+    for tr, unit, seconds in [
+        (2000.0, "msec", 2.0),
+        (1.4, "sec", 1.4),
+        (2.0, "unknown", 2.0),
+        (0.0, "sec", None),
+    ]:
+        image = nibabel.Nifti1Image(DATA, AFFINE)
+        image.header.set_zooms((3, 2, 4, tr))
+        image.header.set_xyzt_units("mm", unit)
+        nibabel.save(image, tmp_path / "a.nii")
+        assert read_image(tmp_path / "a.nii").tr == seconds
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
+def test_header_that_makes_no_sense_is_refused(tmp_path):
+    write_image(tmp_path / "whole.nii", DATA, AFFINE)
+    whole = (tmp_path / "whole.nii").read_bytes()
+    cases = [
         (123, 7, "cannot be read as a NIfTI image"),
         (71, 1, "cannot be read as a NIfTI image"),
         (70, 99, "cannot be read as a NIfTI image"),
         (43, 128, "cannot be read as a NIfTI image"),
         (43, 1, "truncated or damaged"),
+        (42, 0, r"has no voxels \(0 x 5"),
+        (110, 0xB1, "truncated or damaged"),  # data begin two bytes later
         (344, 0, "cannot be read as a NIfTI image"),
-    ],
-)
-def test_header_that_makes_no_sense_is_refused(tmp_path, place, value, message):
-    write_image(tmp_path / "a.nii", DATA, AFFINE)
-    content = bytearray((tmp_path / "a.nii").read_bytes())
-    content[place] = value
-    (tmp_path / "a.nii").write_bytes(content)
-    with pytest.raises(ImageError, match=message):
+    ]
+    for place, value, message in cases:
+        content = bytearray(whole)
+        content[place] = value
+        (tmp_path / "a.nii").write_bytes(content)
+        with pytest.raises(ImageError, match=message):
+            pytest.fail(f"byte {place}: {read_image(tmp_path / 'a.nii')}")
+
+
+def test_files_too_large_are_refused_unread(tmp_path):
+    (tmp_path / "a.nii.gz").write_bytes(gzip.compress(bytes(100_000_000)))
+    with pytest.raises(ImageError, match="packed too tightly"):
+        read_image(tmp_path / "a.nii.gz")
+    with (tmp_path / "a.nii").open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(ImageError, match="larger than 4 GB"):
         read_image(tmp_path / "a.nii")
 
 

@@ -3,7 +3,6 @@
 import nibabel
 import numpy as np
 import pytest
-from brainiak.utils import fmrisim
 from heads import head
 
 from bciigl.brain.images import ImageError, read_image, write_image
@@ -11,21 +10,21 @@ from bciigl.brain.region import Region, RegionError, find_region
 from bciigl.brain.subject import load_subject
 from bciigl.protocol.model import Cube, Mask, Sphere
 
-BUILT_IN = load_subject("brainiak")
 
+def test_cube_is_fmrisim_s():
+    from brainiak.utils import fmrisim  # takes seconds
 
-@pytest.mark.parametrize("size", range(1, 7))
-def test_cube_is_fmrisim_s(size):
-    expected = fmrisim.generate_signal(
-        np.array(BUILT_IN.shape), np.array([[14, 41, 30]]), [size], ["cube"]
-    )
-    np.testing.assert_array_equal(
-        find_region(Cube(size=size), BUILT_IN).voxels, np.argwhere(expected)
-    )
+    subject = load_subject("brainiak")
+    for size in range(1, 7):
+        expected = fmrisim.generate_signal(
+            np.array(subject.shape), np.array([[14, 41, 30]]), [size], ["cube"]
+        )
+        found = find_region(Cube(size=size), subject).voxels
+        np.testing.assert_array_equal(found, np.argwhere(expected))
 
 
 def test_default_region_is_the_parietal_cube():
-    region = find_region(Cube(), BUILT_IN)
+    region = find_region(Cube(), load_subject("brainiak"))
     assert len(region) == 64
     np.testing.assert_array_equal(region.voxels.min(axis=0), [13, 40, 29])
     np.testing.assert_array_equal(region.voxels.max(axis=0), [16, 43, 32])
@@ -40,26 +39,21 @@ def test_sphere_holds_the_voxels_within_its_radius():
     np.testing.assert_array_equal(region.voxels, everywhere[distance <= 6])
 
 
-@pytest.mark.parametrize("shift", [0.0, 400.0])
-@pytest.mark.parametrize(
-    "wanted",
-    [
+def test_region_outside_the_brain_is_refused_with_the_nearest_place_that_fits():
+    subject = head()
+    shapes = [
         Cube(center=(1, 11, 8), size=3),
         Cube(center=(16, 11, 8), size=4),
         Cube(center=(17, 20, 1), size=5),
         Sphere(center=(2, 2, 2), radius=7.0),
-    ],
-)
-def test_region_outside_the_brain_is_refused_with_the_nearest_place_that_fits(wanted, shift):
-    subject = head()
-    if shift:
-        wanted = wanted.model_copy(update={"center": (400, 2, 3)})
-    with pytest.raises(RegionError, match="outside the brain") as caught:
-        find_region(wanted, subject)
-    place = str(caught.value).split("nearest center that fits is ")[1]
-    center = tuple(int(each) for each in place.strip("[]").split(","))
-    found = find_region(wanted.model_copy(update={"center": center}), subject)
-    assert subject.mask[found.index].all()
+    ]
+    for wanted in [*shapes, *(each.model_copy(update={"center": (400, 2, 3)}) for each in shapes)]:
+        with pytest.raises(RegionError, match="outside the brain") as caught:
+            find_region(wanted, subject)
+        place = str(caught.value).split("nearest center that fits is ")[1]
+        center = tuple(int(each) for each in place.strip("[]").split(","))
+        found = find_region(wanted.model_copy(update={"center": center}), subject)
+        assert subject.mask[found.index].all(), wanted
 
 
 def test_nearest_place_is_nearest():

@@ -79,7 +79,7 @@ def test_reader_that_goes_away_and_closed_output_are_no_errors():
 
 def test_options_the_terminal_cannot_show_do_not_end_the_program(write):
     path = write("name: x\ntask: {options: [a, 数, c]}\n")
-    code = f"from bciigl.cli.main import cli; cli(['protocol', 'check', {str(path)!r}])"
+    code = f"from bciigl.cli.main import cli; cli(['protocol', 'show', {str(path)!r}])"
     result = python(code, env={"PYTHONIOENCODING": "latin-1"})
     assert result.returncode == 0
     assert "\\u6570" in result.stdout

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -58,6 +59,13 @@ def test_a_bar_moves_on_a_terminal():
     shown = run_on_terminal(BAR)
     for words in ("counting", "30/30", "\x1b["):
         assert words in shown
+
+
+def test_a_bar_shows_no_count_before_it_knows_one():
+    shown = run_on_terminal(BAR.replace("range(1, 31)", "()"))
+    assert "counting" in shown
+    assert "0:00:00" in shown
+    assert "?" not in re.sub(r"\x1b\[\?", "", shown)
 
 
 def test_time_left_is_told_from_a_minute_on():

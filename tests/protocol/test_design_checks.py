@@ -25,13 +25,13 @@ def warned(protocol: Protocol) -> set[str]:
     return {".".join(each.path) for each in advice(protocol)}
 
 
-@pytest.mark.parametrize("policy", ["uniform", "explore-then-commit", "epsilon-greedy"])
-def test_two_options_without_catch_trials_are_refused_with_reason_and_remedy(policy):
-    message = refused(task={"options": ["yes", "no"]}, agent={"policy": policy})
-    assert message.startswith("task.options: ")
-    assert "1/2" in message
-    assert "symmetry" in message
-    assert "add catch trials (task.catch.share: 0.2) or a third option" in message
+def test_two_options_without_catch_trials_are_refused_with_reason_and_remedy():
+    for policy in ("uniform", "explore-then-commit", "epsilon-greedy"):
+        message = refused(task={"options": ["yes", "no"]}, agent={"policy": policy})
+        assert message.startswith("task.options: ")
+        assert "1/2" in message
+        assert "symmetry" in message
+        assert "add catch trials (task.catch.share: 0.2) or a third option" in message
 
 
 def test_two_options_with_catch_trials_are_allowed():
@@ -39,9 +39,9 @@ def test_two_options_with_catch_trials_are_allowed():
     build(task={"options": ["yes", "no"], "catch": {"share": 0.2, "match_rate": 0.1}})
 
 
-@pytest.mark.parametrize("rate", [0.4, 0.6])
-def test_match_rate_may_be_as_near_to_half_as_the_message_says(rate):
-    build(task={"options": ["yes", "no"], "catch": {"share": 0.2, "match_rate": rate}})
+def test_match_rate_may_be_as_near_to_half_as_the_message_says():
+    for rate in (0.4, 0.6):
+        build(task={"options": ["yes", "no"], "catch": {"share": 0.2, "match_rate": rate}})
 
 
 def test_share_that_gives_no_catch_trial_is_none():
@@ -67,11 +67,9 @@ def test_long_runs_matter_only_as_far_as_there_are_trials():
     refused(task={"trials": 600, "trials_per_run": 5000}, evaluation={"test_trials": 5000})
 
 
-@pytest.mark.parametrize(
-    "events", [["perception", "judgment"], ["imagination", "judgment", "perception"]]
-)
-def test_events_out_of_order_are_refused(events):
-    assert refused(task={"events": events}).startswith("task.events")
+def test_events_out_of_order_are_refused():
+    for events in (["perception", "judgment"], ["imagination", "judgment", "perception"]):
+        assert refused(task={"events": events}).startswith("task.events")
 
 
 def test_feedback_without_weight_is_refused():
@@ -96,13 +94,13 @@ def test_single_frame_is_complete_before_the_decision():
     build(estimate="frame", timing={"tr": 0.1, "frame_lag": 0.2, "decision": 0.3})
 
 
-@pytest.mark.parametrize(
-    ("timing", "overlap"),
-    [({"isi": 5.9}, False), ({"isi": 5.8}, True), ({"isi": 5.9, "tr": 2.0}, True)],
-)
-def test_events_closer_than_peak_and_one_frame_warn(timing, overlap):
-    # fmrisim's response to a 2 s event peaks after 6.4 s
-    assert ("timing.isi" in warned(build(timing=timing))) == overlap
+def test_events_closer_than_peak_and_one_frame_warn():
+    for timing, overlap in [
+        ({"isi": 5.9}, False),
+        ({"isi": 5.8}, True),
+        ({"isi": 5.9, "tr": 2.0}, True),
+    ]:
+        assert ("timing.isi" in warned(build(timing=timing))) == overlap
 
 
 def test_guess_before_the_response_peaks_warns():
@@ -177,6 +175,5 @@ def test_agent_that_never_acts_on_what_it_learns_warns():
     assert not warned(build(agent={**agent, "policy": "uniform"}))
 
 
-@pytest.mark.parametrize("name", shipped())
-def test_shipped_protocols_are_beyond_reproach(name):
-    assert not warned(load(name))
+def test_shipped_protocols_are_beyond_reproach():
+    assert not {name: found for name in shipped() if (found := warned(load(name)))}

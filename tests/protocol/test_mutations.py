@@ -6,8 +6,7 @@ The command runs in this process with exceptions let through, so that a tracebac
 import subprocess
 import sys
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from strategies import SCHEMA, leaves, replaced, resolve, well_typed
@@ -51,7 +50,6 @@ def wrong_values(path: tuple) -> list:
 
 
 @given(st.data())
-@settings(max_examples=150)
 def test_wrong_types(bciigl, write, data):
     path = data.draw(st.sampled_from(sorted(LEAVES)))
     wrong = replaced(data.draw(bases), path, data.draw(st.sampled_from(wrong_values(path))))
@@ -59,7 +57,6 @@ def test_wrong_types(bciigl, write, data):
 
 
 @given(bases, st.data())
-@settings(max_examples=50)
 def test_wrong_sections(bciigl, write, base, data):
     section = data.draw(st.sampled_from(sorted(k for k, v in base.items() if isinstance(v, dict))))
     wrong = {**base, section: data.draw(st.sampled_from(WRONG["object"]))}
@@ -67,7 +64,6 @@ def test_wrong_sections(bciigl, write, base, data):
 
 
 @given(bases, st.sampled_from(sorted(NUMERIC)), st.booleans(), st.floats(0.001, 1e300))
-@settings(max_examples=150)
 def test_numbers_out_of_range(bciigl, write, base, path, above, by):
     field = NUMERIC[path]
     low = field.get("minimum", field.get("exclusiveMinimum"))
@@ -80,14 +76,12 @@ def test_numbers_out_of_range(bciigl, write, base, path, above, by):
 
 
 @given(bases, st.sampled_from(sorted(NUMERIC)), st.sampled_from([".nan", ".inf", "-.inf", "1e999"]))
-@settings(max_examples=50)
 def test_numbers_that_are_none(bciigl, write, base, path, value):
     text = render(replaced(base, path, "PLACE"), {}).replace("PLACE", value)
     assert f": {'.'.join(path)}: should be a" in refused(bciigl, write(text))
 
 
 @given(bases, st.sampled_from([("name",), ("task",), ("task", "options")]))
-@settings(max_examples=20)
 def test_missing_keys(bciigl, write, base, path):
     parent = dict(base)
     if len(path) == 2:
@@ -98,7 +92,6 @@ def test_missing_keys(bciigl, write, base, path):
 
 
 @given(bases, st.data(), st.text("abcdefghijklmnopqrstuvwxyz_.é 0", min_size=1, max_size=12))
-@settings(max_examples=100)
 def test_extra_keys(bciigl, write, base, data, key):
     sections = {path[:-1] for path in LEAVES}
     section = data.draw(st.sampled_from(sorted(sections)))
@@ -111,7 +104,6 @@ def test_extra_keys(bciigl, write, base, data, key):
 
 
 @given(bases, st.data())
-@settings(max_examples=50)
 def test_duplicated_keys(bciigl, write, base, data):
     lines = render(base, {}).splitlines()
     at = data.draw(st.sampled_from([i for i, line in enumerate(lines) if not line.endswith(":")]))
@@ -120,20 +112,17 @@ def test_duplicated_keys(bciigl, write, base, data):
 
 
 @given(st.binary())
-@settings(max_examples=100)
 def test_binary_files(bciigl, write, content):
     refused(bciigl, write(content))
 
 
 @given(st.sampled_from(TEXTS), st.sampled_from(["utf-16", "utf-32", "utf-16-le", "utf-7"]))
-@settings(max_examples=20)
 def test_other_encodings(bciigl, write, text, encoding):
     content = text.replace("name:", "naïve: 1\nname:").encode(encoding)
     refused(bciigl, write(content))
 
 
 @given(st.sampled_from(TEXTS), st.data())
-@settings(max_examples=300)
 def test_slips_of_the_hand(bciigl, write, text, data):
     """Cut, swap and insert pieces: what still is a protocol is accepted, all else refused."""
     start = data.draw(st.integers(0, len(text)))
@@ -156,7 +145,6 @@ def test_slips_of_the_hand(bciigl, write, text, data):
 
 
 @given(well_typed())
-@settings(max_examples=200)
 def test_right_fields_make_a_protocol_unless_science_forbids(bciigl, write, data):
     try:
         Protocol.model_validate(data)
@@ -177,32 +165,32 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "   \n\n",
-        "just words",
-        "- a\n- list\n",
-        BOMB,
-        "[" * 200_000,
-        "{a: " * 60_000,
-        "a:\n" + "".join(f"{' ' * i}b:\n" for i in range(1, 600)),
-        "x: 1\n" * 40_000,
-        "x" * 10_000_000,
-        "- 1\n" * 2_500_000,
-        "name: x\ntask: {options: " + str(list(range(30_000))) + "}\n",
-        "name: '" + "x" * 200_000 + "'\n",
-        "? " * 100_000,
-        "!<" + "a" * 200_000 + "> b",
-        'name: "\\U00110000"',
-        '"\\ud800": 1',
-        "%YAML 1.3\n---\nname: x",
-    ],
-    ids=lambda content: f"{len(content)}-{content[:8]!r}",
-)
-def test_hostile_files(bciigl, write, content):
-    assert len(refused(bciigl, write(content)).splitlines()) <= MOST_PROBLEMS + 1
+HOSTILE = [
+    "",
+    "   \n\n",
+    "just words",
+    "- a\n- list\n",
+    BOMB,
+    "[" * 200_000,
+    "{a: " * 60_000,
+    "a:\n" + "".join(f"{' ' * i}b:\n" for i in range(1, 600)),
+    "x: 1\n" * 40_000,
+    "x" * 10_000_000,
+    "- 1\n" * 2_500_000,
+    "name: x\ntask: {options: " + str(list(range(30_000))) + "}\n",
+    "name: '" + "x" * 200_000 + "'\n",
+    "? " * 100_000,
+    "!<" + "a" * 200_000 + "> b",
+    'name: "\\U00110000"',
+    '"\\ud800": 1',
+    "%YAML 1.3\n---\nname: x",
+]
+
+
+def test_hostile_files(bciigl, write):
+    for content in HOSTILE:
+        told = refused(bciigl, write(content)).splitlines()
+        assert len(told) <= MOST_PROBLEMS + 1, content[:20]
 
 
 def test_folder(bciigl, tmp_path):

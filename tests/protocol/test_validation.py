@@ -1,10 +1,12 @@
 """Errors in a user's words."""
 
-import pytest
-
 from bciigl.protocol.validation import validate
 
 NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
+NOT_MM = (
+    "should be greater than or equal to 0, got -38; a center is three voxel indices on the "
+    "subject's grid, not mm"
+)
 HALF = "should be text without half characters, got '\\ud800'"
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
 
@@ -14,9 +16,8 @@ def told(**sections) -> list[tuple[str, str]]:
     return [(".".join(map(str, each.path)), each.message) for each in findings]
 
 
-@pytest.mark.parametrize(
-    ("section", "value", "path", "message"),
-    [
+def test_each_kind_of_error():
+    for section, value, path, message in [
         ("timing", {"isi": -3}, "timing.isi", "should be greater than 0, got -3"),
         ("timing", {"isi": "x"}, "timing.isi", "should be a number, got 'x'"),
         ("timing", {"isi": float("nan")}, "timing.isi", "should be a finite number, got nan"),
@@ -34,10 +35,9 @@ def told(**sections) -> list[tuple[str, str]]:
         ("learners", ["cb"] * 21, "learners", "should have at most 20 items, got 21"),
         ("description", "\ud800", "description", HALF),
         ("task", {}, "task.options", "is required"),
-    ],
-)
-def test_each_kind_of_error(section, value, path, message):
-    assert told(**{section: value}) == [(path, message)]
+        ("brain", {"region": {"center": [-38, 47, 45]}}, "brain.region.center.0", NOT_MM),
+    ]:
+        assert told(**{section: value}) == [(path, message)]
 
 
 def test_choices_are_listed_with_the_nearest():

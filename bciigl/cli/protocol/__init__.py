@@ -1,4 +1,4 @@
-"""`bciigl protocol`: experiments as files."""
+"""`bciigl protocol`: protocol files."""
 
 import click
 
@@ -12,7 +12,7 @@ from bciigl.cli.protocol.show import show
 
 @click.group()
 def protocol() -> None:
-    """Write, check, draw and show the experiment's protocol files.
+    """Write, check, draw and show protocol files.
 
     FILE is the path of a YAML file, or the name of a shipped protocol.
     """

@@ -12,7 +12,7 @@ from bciigl.cli.output import echo_json, json_option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bciigl.protocol import Protocol, Report
+    from bciigl.protocol import CheckReport, Protocol
     from bciigl.protocol.design_checks import Finding
 
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
-    """Check protocols and say what each would cost in a real scanner.
+    """Check protocols, and print the scanner time that each needs.
 
-    Exit status 0 and a summary, or 2 and every problem as file:line:column: path: message.
+    Exit code 0 and a summary, or 2 and every problem as file:line:column: path: message.
     """
     from bciigl.protocol import check as check_file
 
@@ -38,13 +38,13 @@ def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
 
 
 def _brain_findings(protocol: Protocol, folder: Path) -> list[Finding]:
-    # Imported only once a file has passed all other checks: it takes a second.
+    # Imported only after a file has passed all other checks, because it takes a second.
     from bciigl.brain.check import brain_findings
 
     return brain_findings(protocol, folder)
 
 
-def _as_dict(report: Report) -> dict[str, Any]:
+def _as_dict(report: CheckReport) -> dict[str, Any]:
     from bciigl.protocol.summary import summary
 
     return {
@@ -56,7 +56,7 @@ def _as_dict(report: Report) -> dict[str, Any]:
     }
 
 
-def _echo(report: Report) -> None:
+def _echo(report: CheckReport) -> None:
     for problem in report.problems:
         click.echo(str(problem), err=True)
     if report.protocol is not None:

@@ -8,9 +8,9 @@ from bciigl.cli.output import json_option
 @click.command()
 @json_option
 def schema(as_json: bool) -> None:
-    """Print the JSON Schema of protocols, with which editors complete and check them.
+    """Print the JSON Schema of protocols, for completion and checks in editors.
 
-    It is one JSON document with or without --json.
+    The output is one JSON document, with or without --json.
     """
     from bciigl.protocol.schema import json_schema
 

@@ -9,9 +9,9 @@ from bciigl.cli.output import echo_json, json_option
 @click.argument("file", metavar="FILE")
 @json_option
 def show(file: str, as_json: bool) -> None:
-    """Print the full protocol, defaults and all, with a comment on every field.
+    """Print the full protocol, defaults included, with a comment on every field.
 
-    What it prints, as YAML or JSON, is a protocol itself.
+    The output, YAML or JSON, is itself a valid protocol.
     """
     from bciigl.protocol import dump, load
 

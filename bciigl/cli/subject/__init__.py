@@ -1,4 +1,4 @@
-"""`bciigl subject`: who lies in the scanner."""
+"""`bciigl subject`: the simulated subject."""
 
 import click
 
@@ -8,7 +8,7 @@ from bciigl.cli.subject.show import show
 
 @click.group()
 def subject() -> None:
-    """Make subjects from recordings, and show what noise they have.
+    """Fit subjects to recordings, and show their noise.
 
     A protocol names its subject in brain.subject: brainiak, or a folder that `fit` wrote.
     """

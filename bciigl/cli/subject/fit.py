@@ -12,7 +12,12 @@ from bciigl.cli.subject.show import as_document, in_words
 @click.command()
 @click.argument("bold", metavar="BOLD.nii.gz", type=click.Path())
 @click.option("--out", metavar="FOLDER", required=True, type=click.Path(), help="Where to write.")
-@click.option("--mask", metavar="FILE", type=click.Path(), help="Use this brain mask (NIfTI).")
+@click.option(
+    "--mask",
+    metavar="FILE",
+    type=click.Path(),
+    help="Brain mask (NIfTI) to use instead of fmrisim's.",
+)
 @click.option("--tr", type=float, help="Seconds per volume, where the file does not say.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @json_option
@@ -27,7 +32,7 @@ def fit(bold: str, out: str, mask: str | None, tr: float | None, seed: int, as_j
     from bciigl.brain.fit import ENOUGH_FRAMES, fit_subject
 
     name = os.path.basename(os.path.abspath(out))
-    # The folder is made first: minutes of work should not end at a place that cannot be written.
+    # The folder is made first, so that minutes of work cannot fail at the end for want of it.
     with written_folder(out) as temporary, steps() as report:
         subject, about = fit_subject(bold, name=name, mask=mask, tr=tr, seed=seed, report=report)
         subject.write_files(temporary, **about)

@@ -55,7 +55,7 @@ def test_folder_that_cannot_be_written_to_is_told(bciigl, folder):
     assert "mine.yaml: cannot be written: No such file or directory" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["a b", "../up", "", "-x", "x" * 65])
-def test_names_that_are_none_are_refused(name, bciigl, folder):
-    assert bciigl("protocol", "new", "--", name).exit_code == 2
-    assert not list(folder.iterdir())
+def test_names_that_are_none_are_refused(bciigl, folder):
+    for name in ["a b", "../up", "", "-x", "x" * 65]:
+        assert bciigl("protocol", "new", "--", name).exit_code == 2
+        assert not list(folder.iterdir())
