@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bciigl.cli.output import json_option
 from bciigl.cli.progress import steps
 from bciigl.cli.results import echo_results
+
+if TYPE_CHECKING:
+    from bciigl.recording import Dataset
+    from bciigl.study.learning import Result, Sessions
 
 
 class _Runs(click.ParamType):
@@ -69,7 +75,8 @@ def learn(
     beside. A folder of NPY files of these names will do as well.
 
     Prints for each learner its accuracy on the test set, where there is one, its verdict about
-    itself and the match rate it decoded for each action.
+    itself and the match rate it decoded for each action. Without options the results are kept in
+    the dataset, for its report; with --out they are kept in that folder.
     """
     from bciigl.base.errors import BciiglError
     from bciigl.base.files import written_folder
@@ -83,6 +90,7 @@ def learn(
         select,
         session_learners,
     )
+    from bciigl.study.session_results import keep_results
 
     dataset = open_dataset(source) if is_dataset(source) else None
     sessions = load_arrays(source) if dataset is None else load_sessions(dataset)
@@ -91,6 +99,7 @@ def learn(
             said = f"{missing} of the runs that the protocol plans for ses-{name} are missing"
             click.echo(f"warning: {source}: {said}", err=True)
     try:
+        usual = not (train_runs or test_runs or learners or several_right or seed is not None)
         sessions = select(sessions, train_runs, test_runs)
         if dataset is not None:
             learners = learners or session_learners(dataset.protocol, sessions)
@@ -103,10 +112,27 @@ def learn(
             results = learn_with(
                 sessions, wanted, one_right=not several_right, seed=seed or 0, report=report
             )
+            how = {"seed": seed or 0, "one_right": not several_right, "report": report}
             if out is not None:
                 write_learner(results[0].learner, temporary)
+                keep_results(Path(temporary), sessions, results, **how)
+            if dataset is not None and usual:
+                _keep_beside(dataset, sessions, results, how)
     except BciiglError as error:
         raise BciiglError(f"{source}: {error}") from error
     echo_results(sessions, results, dataset, source, as_json)
     if out is not None and not as_json:
         click.echo(f"wrote {results[0].learner_id} to {out}")
+
+
+def _keep_beside(
+    dataset: Dataset, sessions: Sessions, results: list[Result], how: dict[str, Any]
+) -> None:
+    """Keep results in a dataset, unless it can only be read."""
+    from bciigl.recording.layout import ESTIMATES
+    from bciigl.study.session_results import keep_results
+
+    try:
+        keep_results(dataset.folder / ESTIMATES, sessions, results, **how)
+    except OSError as error:
+        click.echo(f"warning: results are not kept: {error.filename}: {error.strerror}", err=True)

@@ -72,10 +72,18 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a session's report, and what makes its sections."""
     from bciigl.recording import open_dataset
     from bciigl.report.session import lead, session_sections
+    from bciigl.study.session_results import has_results, learn_and_keep
 
     dataset = open_dataset(source)
     title = f"{dataset.protocol.name}: report of a session"
-    return title, lead(dataset), partial(session_sections, dataset, folder=folder)
+
+    def sections(report: Callable[[str], None]) -> list:
+        if not has_results(dataset):  # of a recording made in Python, or by an older version
+            learn_and_keep(dataset, report=report)
+        report("drawing figures")
+        return session_sections(dataset, folder=folder)
+
+    return title, lead(dataset), sections
 
 
 def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:

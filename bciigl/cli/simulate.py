@@ -132,7 +132,7 @@ def _recorded(
         raise BciiglError("--out is for a new recording, --resume for one that was stopped")
     if begun and policy is not None:
         raise BciiglError(f"{resume}: keeps the policy it was begun with; leave out --agent")
-    # Without a word of what it is, a recording goes on as what it was begun as.
+    # Without any options, a recording is resumed as it was begun.
     told = resume is None or source is not None or bool(changes)
     wanted = protocol_of(source or DEFAULT, changes) if told else None
     folder = resume or out or _free_folder(wanted.name)
@@ -152,14 +152,13 @@ def _recorded(
 
 
 def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
-    """Return what can be learned from a recording, and what its learners make of it."""
+    """Let the protocol's learners learn from a recording, and keep the results."""
     from bciigl.base.errors import BciiglError
-    from bciigl.study.learning import learn_session, load_sessions
+    from bciigl.study.session_results import learn_and_keep
 
     try:
-        sessions = load_sessions(dataset)
         with steps() as report:
-            return sessions, learn_session(dataset.protocol, sessions, report=report)
+            return learn_and_keep(dataset, report=report)
     except BciiglError as error:
         raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
     except KeyboardInterrupt:

@@ -65,6 +65,9 @@ _TRUTH_COLUMNS = {
 _ESTIMATE_FILES = (
     "protocol.yaml",
     "policy",
+    "policies",
+    "results.json",
+    "decoded_rewards.npz",
     "report.html",
     "report_figures",
     "*_interactions.npz",

@@ -80,6 +80,11 @@ class Dataset:
     folder: Path
     protocol: Protocol
 
+    @property
+    def group(self) -> str:
+        """What kind of participant it is of, such as ``"simulated"``."""
+        return read_table(self.folder / "participants.tsv", ["group"])["group"][0]
+
     def has(self, session: str) -> bool:
         """Tell whether there is such a session."""
         return bool(self._found(session))

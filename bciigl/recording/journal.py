@@ -17,6 +17,7 @@ from typing import Any
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, named_errors, written_file
+from bciigl.base.json_files import parse_json
 from bciigl.recording.layout import JOURNAL, POLICY
 
 VERSION = 2
@@ -150,8 +151,8 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     if line[-1:] != b"\n" or checksum != b"%08x" % zlib.crc32(text):
         return None
     try:
-        entry = json.loads(text)
-    except ValueError:
+        entry = parse_json(text)
+    except BciiglError:
         return None
     return entry if isinstance(entry, dict) else None
 

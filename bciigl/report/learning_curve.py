@@ -1,90 +1,16 @@
 """How accuracy grows with the runs that are learned from."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.base.progress import Report, silent
-from bciigl.learn import InputError
-from bciigl.recording.truth import Session
 from bciigl.report.drawing import Drawing
 from bciigl.report.results import told
 from bciigl.report.style import GREY, SMALL, learner_style, new_figure, plain
-from bciigl.study.learning import Result, Sessions, learn_from, select
-
-POINTS = 7
+from bciigl.study.session_results import CurvePoint
 
 
-class Point(NamedTuple):
-    """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
-
-    learner_id: str
-    runs: int
-    trials: int
-    accuracy: float
-    low: float
-    high: float
-
-
-def learning_curve(
-    sessions: Sessions,
-    learners: Sequence[str],
-    *,
-    seed: int = 0,
-    known: Sequence[Result] = (),
-    report: Report = silent,
-) -> list[Point]:
-    """Return test accuracies after more and more runs.
-
-    Parameters
-    ----------
-    sessions : dict of Session
-        With runs, and with test labels.
-    learners : sequence of str
-        Whose accuracies.
-    seed : int
-        Of learners that draw random numbers.
-    known : sequence of Result
-        Of learners that have learned from all runs already.
-    report : function, optional
-        Called with a line when each learner starts.
-    """
-    runs = list(dict.fromkeys(sessions["train"].interactions.run.tolist()))
-    after = np.unique(np.linspace(1, len(runs), POINTS).round().astype(int)).tolist()
-    finished = {each.learner_id: each for each in known}
-    points = []
-    for learner_id in learners:
-        report(f"learning curve of {learner_id}")
-        for count in after:
-            some = _first(sessions, runs[:count])
-            result = finished.get(learner_id) if count == len(runs) else None
-            result = result or _learned(some, learner_id, seed)
-            if result is not None:
-                numbers = (
-                    count,
-                    some["train"].interactions.trials,
-                    result.accuracy,
-                    *result.interval,
-                )
-                points.append(Point(learner_id, *numbers))
-    return points
-
-
-def _learned(sessions: Sessions, learner_id: str, seed: int) -> Result | None:
-    """Return what a learner makes of few trials; None if they are too few to begin with."""
-    with warnings.catch_warnings():
-        # Few trials of many options are just that.
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than")
-        try:
-            return learn_from(sessions, learner_id, seed=seed)
-        except InputError:
-            return None
-
-
-def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
+def learning_curve_drawing(points: Sequence[CurvePoint], chance: float) -> Drawing:
     """Return accuracies after more and more runs as a drawing, with `chance` in percent."""
     figure = new_figure(3.3)
     axis = figure.subplots()
@@ -112,15 +38,5 @@ def learning_curve_drawing(points: Sequence[Point], chance: float) -> Drawing:
         f"{', '.join(f'{each}: {told(each)}' for each in learners)}. Points are drawn side by "
         "side so that intervals can be seen.",
         f"Test accuracy of {', '.join(learners)} against the number of runs learned from.",
-        {name: [getattr(each, name) for each in points] for name in Point._fields},
+        {name: [getattr(each, name) for each in points] for name in CurvePoint.model_fields},
     )
-
-
-def _first(sessions: Sessions, runs: Sequence[int]) -> Sessions:
-    """Return what was recorded in the first runs; the test set stays as it is."""
-    some = select(sessions, runs, None)
-    train, truth = some["train"]
-    if train.catch is not None and not train.catch.any():
-        # A match rate that is known of catch trials says nothing where there were none.
-        some["train"] = Session(replace(train, catch=None, match_rate=None), truth)
-    return some

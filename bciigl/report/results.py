@@ -8,6 +8,7 @@ from bciigl.base.registry import LEARNERS
 
 if TYPE_CHECKING:
     from bciigl.study.learning import Result
+    from bciigl.study.session_results import LearnerResult
 
 _TOLD = {"": "no labels, no rewards", "reward": "told the rewards", "label": "told the labels"}
 
@@ -27,7 +28,7 @@ class Cells(NamedTuple):
     match_rates: str
 
 
-def cells(result: Result) -> Cells:
+def cells(result: Result | LearnerResult) -> Cells:
     """Return a result as text; "-" for what is not known."""
     return Cells(
         result.learner_id,

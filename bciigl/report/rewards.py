@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from bciigl.recording.truth import Session
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import BLUE, GREY, ORANGE, SMALL, in_figure, new_figure, plain
-from bciigl.study.learning import Result
+from bciigl.study.session_results import LearnerResult
 
 BINS = 20
 MOST_OPTIONS = 12
@@ -21,21 +21,23 @@ STYLES = {
 }
 
 
-def rewards_drawing(session: Session, result: Result, options: Sequence[object]) -> Drawing:
+def rewards_drawing(
+    session: Session, result: LearnerResult, decoded: np.ndarray, options: Sequence[object]
+) -> Drawing:
     """Return histograms of the reward that a learner decodes from feedback.
 
     Parameters
     ----------
     session : Session
         What it learned from; where rewards are known, match and mismatch are shown apart.
-    result : Result
-        Of a learner that can `decode`.
+    result : LearnerResult
+    decoded : array, (trials,)
+        The reward that the learner decoded from each trial's feedback.
     options : sequence
         What the actions are called.
     """
     trials, truth = session
     rewards = None if truth is None else truth.match
-    decoded = result.learner.decode(trials.feedback, trials.action, run=trials.run)
     shown = list(enumerate(options))[:MOST_OPTIONS]
     rows = math.ceil(len(shown) / ACROSS)
     across = min(len(shown), ACROSS)
@@ -94,14 +96,14 @@ def _bars(axis: Axes, counts: dict[str, np.ndarray]) -> None:
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 
-def _title(option: object, action: int, result: Result) -> str:
+def _title(option: object, action: int, result: LearnerResult) -> str:
     title = f"guess {in_figure(option)}"
     if result.match_rates is not None:
         title += f"\nmatch rate {result.match_rates[action]:.2f}"
     return title
 
 
-def _caption(rewarded: bool, result: Result, options: int) -> str:
+def _caption(rewarded: bool, result: LearnerResult, options: int) -> str:
     some = f" Only the first {MOST_OPTIONS} of {options} options." if options > MOST_OPTIONS else ""
     known = (
         "Which trials were matches is not known."

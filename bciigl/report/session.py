@@ -1,13 +1,11 @@
 """The report of one recorded session."""
 
-import json
 import os
 import platform
 from importlib.metadata import version
 
-import numpy as np
-
-from bciigl.base.progress import Report, silent
+from bciigl.base.errors import BciiglError
+from bciigl.base.json_files import read_json
 from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST
@@ -19,8 +17,8 @@ from bciigl.report.methods import counted, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section
 from bciigl.report.results import cells, told
 from bciigl.report.table import Table
-from bciigl.report.views import NO_TRUTH, Session, load, views
-from bciigl.study.learning import Result
+from bciigl.report.views import NO_TRUTH, SessionView, load, views
+from bciigl.study.session_results import LearnerResult
 
 MOODS = {TRUST: "good", DOUBTFUL: "unsure", DO_NOT_USE: "bad"}
 VERDICTS = {
@@ -31,25 +29,21 @@ VERDICTS = {
 PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib")
 
 
-def session_sections(
-    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
-) -> list[Section]:
+def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> list[Section]:
     """Return the report of a recorded session; the first section is its head.
 
     Parameters
     ----------
     dataset : Dataset
-        What `bciigl simulate` recorded.
+        What `bciigl simulate` recorded, with its results beside it.
     folder : path-like, optional
         What paths in the protocol are relative to: the folder of its file.
-    report : function, optional
-        Told what begins.
     """
-    session = load(dataset, folder=folder, report=report)
+    session = load(dataset, folder=folder)
     return [
         _head(session),
         _results(session),
-        *views(session, report),
+        *views(session),
         _methods(session),
         _again(session),
         _protocol(session),
@@ -60,13 +54,15 @@ def lead(dataset: Dataset) -> str:
     """Return what the report says below its title."""
     protocol = dataset.protocol
     about = f"{protocol.description.strip()} " if protocol.description.strip() else ""
+    if dataset.group != "simulated":
+        return f"{about}A session of a {dataset.group}."
     return (
         f"{about}A simulated session at noise {protocol.brain.noise:g} (1 is a real brain), "
         f"seed {protocol.seed}."
     )
 
 
-def _head(session: Session) -> Section:
+def _head(session: SessionView) -> Section:
     about, main = summary(session.dataset.protocol), session.main
     numbers = []
     if main is not None and main.accuracy is not None:
@@ -87,11 +83,10 @@ def _head(session: Session) -> Section:
                 f"95 % interval {cells(best).interval}",
             )
         )
-    trials = session.sessions["train"].interactions
     numbers += [
-        KeyNumber(f"{session.chance:.1f} %", f"chance, {trials.n_actions} options"),
+        KeyNumber(f"{session.chance:.1f} %", f"chance, {session.kept.actions} options"),
         KeyNumber(
-            str(trials.trials),
+            str(session.kept.trials),
             "trials to learn from",
             f"{about['scanner_hours']:.1f} h in a real scanner, as planned",
         ),
@@ -101,7 +96,7 @@ def _head(session: Session) -> Section:
     )
 
 
-def _verdict(session: Session, result: Result | None) -> list[Notice]:
+def _verdict(session: SessionView, result: LearnerResult | None) -> list[Notice]:
     """Return a learner's verdict about itself."""
     if result is None or result.diagnosis is None:
         return []
@@ -115,7 +110,7 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _missing(session: Session) -> list[Notice]:
+def _missing(session: SessionView) -> list[Notice]:
     """Return what a reader might look for in vain, and why."""
     found = []
     if not session.has_truth:
@@ -131,24 +126,20 @@ def _missing(session: Session) -> list[Notice]:
             runs = counted(missing, "run")
             found.append(f"{runs} that the protocol plans for ses-{name} cannot be found.")
     if session.brain is None:
-        found.append(
-            f"The subject could not be loaded, so region and patterns are not drawn: "
-            f"{session.brain_missing}"
-        )
+        found.append(f"Region and patterns are not drawn. {session.brain_missing}")
     return [Notice("unsure", "Not all is here", " ".join(found))] if found else []
 
 
-def _results(session: Session) -> Section:
+def _results(session: SessionView) -> Section:
     if not session.results:
         learners = ", ".join(session.dataset.protocol.learners)
         return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
-    trials = session.sessions["train"].interactions.trials
     rows = []
     for each in session.results:
         learner, *others = cells(each)
         rows.append([learner, told(learner), *others])
     tested = (
-        f"{session.sessions['test'].interactions.trials} test trials, each context centred by the "
+        f"{session.kept.test_trials} test trials, each context centred by the "
         f"mean of its run; chance is {session.chance:.1f} %."
         if session.tested
         else "Accuracies are not known."
@@ -161,7 +152,7 @@ def _results(session: Session) -> Section:
             "found out without labels; it says whether the learner has found the reward, not how "
             "accurate it is. Decoded match rates are in the order of the options."
         ],
-        tables=[Table(head, rows, f"{counted(trials, 'trial')}. {tested}")],
+        tables=[Table(head, rows, f"{counted(session.kept.trials, 'trial')}. {tested}")],
         # That of the main one is in the head already.
         notices=[
             notice
@@ -172,7 +163,7 @@ def _results(session: Session) -> Section:
     )
 
 
-def _methods(session: Session) -> Section:
+def _methods(session: SessionView) -> Section:
     learners = [each.learner_id for each in session.results]
     protocol = session.dataset.protocol
     text = methods_paragraph(
@@ -185,15 +176,12 @@ def _methods(session: Session) -> Section:
     return Section("Methods", [text], references=references(text))
 
 
-def _by_own_agent(session: Session) -> bool:
+def _by_own_agent(session: SessionView) -> bool:
     """Tell whether guesses were not uniform, though the protocol says so."""
-    trials = session.dataset.sessions["train"].interactions
-    guessed = slice(None) if trials.catch is None else ~trials.catch
-    uniform = np.allclose(trials.propensity[guessed], 1 / trials.n_actions)
-    return session.dataset.protocol.agent.policy == "uniform" and not uniform
+    return session.dataset.protocol.agent.policy == "uniform" and not session.kept.uniform_guesses
 
 
-def _again(session: Session) -> Section:
+def _again(session: SessionView) -> Section:
     protocol = session.dataset.protocol
     rows = [
         ("seed", str(protocol.seed)),
@@ -214,7 +202,7 @@ def _again(session: Session) -> Section:
     )
 
 
-def _protocol(session: Session) -> Section:
+def _protocol(session: SessionView) -> Section:
     return Section(
         "Protocol",
         [f"The whole experiment, every field; it is also in {PROTOCOL}."],
@@ -222,12 +210,12 @@ def _protocol(session: Session) -> Section:
     )
 
 
-def _command(session: Session) -> str:
+def _command(session: SessionView) -> str:
     agent = f" --agent {POLICY}" if session.dataset.protocol.agent.policy == "fixed" else ""
     return f"bciigl simulate {PROTOCOL}{agent} --out again"
 
 
-def _caveats(session: Session) -> list[str]:
+def _caveats(session: SessionView) -> list[str]:
     words, paths = [], relative_paths(session.dataset.protocol).values()
     if paths:
         words.append(
@@ -242,8 +230,7 @@ def _caveats(session: Session) -> list[str]:
 def _recorded_with(dataset: Dataset) -> str:
     """Return which program the dataset says has recorded it."""
     try:
-        description = json.loads((dataset.folder / DESCRIPTION).read_text(encoding="utf-8"))
-        made = description["GeneratedBy"][0]
+        made = read_json(dataset.folder / DESCRIPTION)["GeneratedBy"][0]
         return f"{made['Name']} {made['Version']}"
-    except (OSError, ValueError, LookupError, TypeError):
+    except (BciiglError, LookupError, TypeError):
         return "not known"

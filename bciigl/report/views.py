@@ -1,68 +1,80 @@
 """What of a recorded session is drawn: rewards, learning, signal, region and patterns."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from bciigl.base.errors import BciiglError
-from bciigl.base.progress import Report, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
 from bciigl.learn.diagnose import TRUST, Diagnosis
 from bciigl.recording import Dataset
-from bciigl.report.guesses import guesses_drawing, matches_by_run
-from bciigl.report.learning_curve import learning_curve, learning_curve_drawing
+from bciigl.report.guesses import guesses_drawing
+from bciigl.report.learning_curve import learning_curve_drawing
 from bciigl.report.page import Section
 from bciigl.report.patterns import patterns_drawing
 from bciigl.report.region import region_drawing
 from bciigl.report.rewards import rewards_drawing
 from bciigl.report.table import Table
 from bciigl.report.time_course import time_course_drawing
-from bciigl.study.learning import Result, Sessions, learn_session, load_sessions
+from bciigl.study.learning import Sessions, select
+from bciigl.study.session_results import LearnerResult, SessionResults, read_results
 
 NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 
 
 @dataclass(frozen=True, eq=False)
-class Session:
-    """A recorded session with all that its report is made from.
+class SessionView:
+    """A recorded session with all that its report shows.
 
     Attributes
     ----------
     dataset : Dataset
-    sessions : dict of Session
-        What was recorded in it.
-    results : sequence of Result
-        Of the learners that could learn from it.
+    kept : SessionResults
+        What was learned from it.
+    decoded : dict of arrays
+        The rewards that each learner decoded.
     brain : Brain or None
-        Made again from the protocol, if its files are there.
+        Made again from the protocol, if it was a simulated one and its files are there.
     brain_missing : str
         Why it could not be made.
     """
 
     dataset: Dataset
-    sessions: Sessions
-    results: Sequence[Result]
+    kept: SessionResults
+    decoded: Mapping[str, np.ndarray]
     brain: Brain | None
     brain_missing: str = ""
 
+    @cached_property
+    def sessions(self) -> Sessions:
+        """What was learned from, and tested on."""
+        return select(self.dataset.sessions, self.kept.train_runs, self.kept.test_runs)
+
     @property
-    def blind(self) -> list[Result]:
+    def results(self) -> list[LearnerResult]:
+        """What each learner made of it."""
+        return self.kept.learners
+
+    @property
+    def blind(self) -> list[LearnerResult]:
         """The results of learners that were told neither labels nor rewards."""
         return [each for each in self.results if not LEARNERS.get(each.learner_id).told]
 
     @property
-    def main(self) -> Result | None:
+    def main(self) -> LearnerResult | None:
         """The result that the report is about: of the first learner that is told nothing."""
         return next(iter(self.blind), None)
 
     @property
     def chance(self) -> float:
         """How many percent are right by chance."""
-        return 100 / self.sessions["train"].interactions.n_actions
+        return 100 / self.kept.actions
 
-    @cached_property
+    @property
     def has_truth(self) -> bool:
         """Whether it is known what was meant."""
         return self.sessions["train"].truth is not None
@@ -70,35 +82,31 @@ class Session:
     @property
     def tested(self) -> bool:
         """Whether accuracies are known."""
-        return "test" in self.sessions and self.sessions["test"].truth is not None
+        return self.kept.test_trials > 0
 
 
-def load(
-    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
-) -> Session:
+def load(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> SessionView:
     """Return a session with its results; parameters as in `session_sections`."""
-    sessions, protocol = load_sessions(dataset), dataset.protocol
-    some = [each for each in protocol.learners if not LEARNERS.get(each).told]
-    possible = some or sessions["train"].truth is not None
-    results = learn_session(protocol, sessions, report=report) if possible else []
+    kept, decoded = read_results(dataset)
+    if dataset.group != "simulated":
+        return SessionView(dataset, kept, decoded, None, "It is not of a simulated brain.")
     try:
-        return Session(dataset, sessions, results, Brain(dataset.protocol, folder))
+        return SessionView(dataset, kept, decoded, Brain(dataset.protocol, folder))
     except BciiglError as error:
-        return Session(dataset, sessions, results, None, str(error))
+        return SessionView(dataset, kept, decoded, None, f"The subject cannot be loaded: {error}")
 
 
-def views(session: Session, report: Report = silent) -> list[Section]:
+def views(session: SessionView) -> list[Section]:
     """Return the sections of a report in which a session is drawn."""
-    sections = [*_decoding(session), *_learning(session, report)]
-    report("drawing the recording")
-    return [*sections, _recording(session), _where(session)]
+    return [*_decoding(session), *_learning(session), _recording(session), _where(session)]
 
 
-def _decoding(session: Session) -> list[Section]:
-    if session.main is None or not hasattr(session.main.learner, "decode"):
+def _decoding(session: SessionView) -> list[Section]:
+    if session.main is None:
         return []
     options = session.dataset.protocol.task.options
-    drawing = rewards_drawing(session.sessions["train"], session.main, options)
+    decoded = session.decoded[session.main.learner_id]
+    drawing = rewards_drawing(session.sessions["train"], session.main, decoded, options)
     return [
         Section(
             "Decoded rewards",
@@ -114,12 +122,12 @@ def _decoding(session: Session) -> list[Section]:
     ]
 
 
-def _verdict(result: Result, options: Sequence[object]) -> list[str]:
+def _verdict(result: LearnerResult, options: Sequence[object]) -> list[str]:
     found = result.diagnosis
     return [] if found is None else [f"The verdict of {result.learner_id}: {found.named(options)}"]
 
 
-def _actions(session: Session) -> list[Table]:
+def _actions(session: SessionView) -> list[Table]:
     """Return how well the reward of each action is decoded, where the learner found that out."""
     found = session.main.diagnosis
     if not isinstance(found, Diagnosis):
@@ -157,21 +165,12 @@ def _actions(session: Session) -> list[Table]:
     return [Table(head, rows, caption)]
 
 
-def _learning(session: Session, report: Report) -> list[Section]:
+def _learning(session: SessionView) -> list[Section]:
     drawings = []
-    if session.tested:
-        seed = session.dataset.protocol.seed
-        told = [each.learner_id for each in session.results if each not in session.blind]
-        shown = [*(each.learner_id for each in session.blind[:1]), *told]
-        points = learning_curve(
-            session.sessions, shown, seed=seed, known=session.results, report=report
-        )
-        if points:
-            drawings.append(learning_curve_drawing(points, session.chance))
-    if session.has_truth:
-        matches = matches_by_run(session.dataset)
-        if matches:
-            drawings.append(guesses_drawing(matches, session.chance))
+    if session.kept.learning_curve:
+        drawings.append(learning_curve_drawing(session.kept.learning_curve, session.chance))
+    if session.kept.matches_by_run:
+        drawings.append(guesses_drawing(session.kept.matches_by_run, session.chance))
     if not drawings:
         return [Section("Learning", [f"{NO_TRUTH}, so it is not known how well it went."])]
     return [
@@ -186,7 +185,7 @@ def _learning(session: Session, report: Report) -> list[Section]:
     ]
 
 
-def _recording(session: Session) -> Section:
+def _recording(session: SessionView) -> Section:
     return Section(
         "The recorded signal",
         ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
@@ -194,11 +193,10 @@ def _recording(session: Session) -> Section:
     )
 
 
-def _where(session: Session) -> Section:
+def _where(session: SessionView) -> Section:
     title = "Region and patterns"
     if session.brain is None:
-        reason = f"The subject could not be loaded: {session.brain_missing}"
-        return Section(title, [reason, "--folder names the folder of the protocol's file."])
+        return Section(title, [session.brain_missing])
     drawings = [region_drawing(session.brain)]
     words = ["Where the signal was recorded, and what each event evokes there."]
     if session.has_truth:

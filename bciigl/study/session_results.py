@@ -1,0 +1,358 @@
+"""What was learned from a session, computed once and kept beside it for reports and notebooks."""
+
+import json
+import shutil
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from bciigl import __version__
+from bciigl.base.arrays import read_arrays
+from bciigl.base.files import write_text, written_file
+from bciigl.base.json_files import read_json
+from bciigl.base.progress import Report, silent
+from bciigl.base.registry import LEARNERS
+from bciigl.learn import InputError, save_learner
+from bciigl.learn.diagnose import Diagnosis, Verdict
+from bciigl.learn.full_conditional import FullConditionalDiagnosis
+from bciigl.recording import Dataset, DatasetError, Session
+from bciigl.recording.layout import ESTIMATES
+from bciigl.study.learning import (
+    Result,
+    Sessions,
+    learn_from,
+    learn_session,
+    load_sessions,
+    matches_by_fifths,
+    select,
+    share_with_interval,
+)
+
+RESULTS, DECODED, POLICIES = "results.json", "decoded_rewards.npz", "policies"
+CURVE_POINTS = 7
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class LearnerResult(_Kept):
+    """What one learner made of a session; attributes as in `bciigl.study.learning.Result`."""
+
+    learner_id: str
+    accuracy: float | None
+    interval: tuple[float, float] | None
+    confusion: list[list[int]] | None
+    match_rates: list[float] | None
+    objective: float | None
+    diagnosis: Diagnosis | FullConditionalDiagnosis | Verdict | None
+
+
+class CurvePoint(_Kept):
+    """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
+
+    learner_id: str
+    runs: int
+    trials: int
+    accuracy: float
+    low: float
+    high: float
+
+
+class RunMatches(_Kept):
+    """How many percent of the agent's guesses in a run matched, with the 95 % interval.
+
+    Attributes
+    ----------
+    run : int
+        As in file names, from 1.
+    guesses : int
+        How many guesses the agent made in it.
+    uniform : bool
+        Whether the agent guessed uniformly in the whole run.
+    matched, low, high : float
+        Percent.
+    """
+
+    run: int
+    guesses: int
+    uniform: bool
+    matched: float
+    low: float
+    high: float
+
+
+class SessionResults(_Kept):
+    """All that was computed from a session.
+
+    Attributes
+    ----------
+    bciigl : str
+        The version that computed it.
+    seed : int
+        Of learners that draw random numbers.
+    several_right : bool
+        Whether several actions could be right.
+    train_runs, test_runs : list of int, or None
+        The runs that were learned from and tested on, where they are known.
+    trials, test_trials, actions : int
+        How many trials and actions there were.
+    uniform_guesses : bool
+        Whether the agent guessed uniformly throughout.
+    learners : list of LearnerResult
+    learning_curve : list of CurvePoint
+        Test accuracies after more and more runs.
+    matches_by_run : list of RunMatches
+        How often the agent was right; empty where that is not known.
+    matches_by_fifths : list of float, or None
+        The same by fifths of the session, in percent.
+    """
+
+    bciigl: str
+    seed: int
+    several_right: bool
+    train_runs: list[int] | None
+    test_runs: list[int] | None
+    trials: int
+    test_trials: int
+    actions: int
+    uniform_guesses: bool
+    learners: list[LearnerResult]
+    learning_curve: list[CurvePoint]
+    matches_by_run: list[RunMatches]
+    matches_by_fifths: list[float | None] | None
+
+
+def learn_and_keep(dataset: Dataset, *, report: Report = silent) -> tuple[Sessions, list[Result]]:
+    """Let the learners of a dataset's protocol learn from it, and keep the results there."""
+    sessions, seed = load_sessions(dataset), dataset.protocol.seed
+    results = learn_session(dataset.protocol, sessions, report=report)
+    keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
+    return sessions, results
+
+
+def keep_results(
+    folder: Path,
+    sessions: Sessions,
+    results: Sequence[Result],
+    *,
+    seed: int = 0,
+    one_right: bool = True,
+    report: Report = silent,
+) -> SessionResults:
+    """Write what was learned to a folder, with all that figures need.
+
+    Parameters
+    ----------
+    folder : Path
+        It exists. Earlier results there are replaced.
+    sessions : dict of Session
+        What was learned from.
+    results : sequence of Result
+        Of fitted learners.
+    seed, one_right
+        What they were fitted with.
+    report : function, optional
+        Called with a line about what is being done.
+
+    Returns
+    -------
+    SessionResults
+        What `read_results` gives.
+    """
+    train, truth = sessions["train"]
+    learners = curve_learners([each.learner_id for each in results])
+    curve = learning_curve(
+        sessions, learners, seed=seed, one_right=one_right, known=results, report=report
+    )
+    document = SessionResults(
+        bciigl=__version__,
+        seed=seed,
+        several_right=not one_right,
+        train_runs=_runs(sessions["train"]),
+        test_runs=_runs(sessions.get("test")),
+        trials=train.trials,
+        test_trials=_tested(sessions),
+        actions=train.n_actions,
+        uniform_guesses=bool(np.allclose(_guesses(train.propensity, train), 1 / train.n_actions)),
+        learners=[_learner_result(each) for each in results],
+        learning_curve=curve,
+        matches_by_run=matches_by_run(sessions["train"]),
+        matches_by_fifths=matches_by_fifths(sessions["train"]),
+    )
+    shutil.rmtree(folder / POLICIES, ignore_errors=True)
+    decoded = {}
+    for each in results:
+        if hasattr(each.learner, "_learned"):  # a yardstick is not a policy to keep
+            save_learner(each.learner, folder / POLICIES / each.learner_id)
+        if not LEARNERS.get(each.learner_id).told:
+            found = each.learner.decode(train.feedback, train.action, run=train.run)
+            decoded[each.learner_id] = found
+    with written_file(folder / DECODED) as temporary:
+        np.savez(temporary, **decoded)
+    # Last, so that results that are found are complete.
+    text = json.dumps(document.model_dump(mode="json"), indent=1)
+    write_text(folder / RESULTS, text + "\n", overwrite=True)
+    return document
+
+
+def has_results(dataset: Dataset) -> bool:
+    """Tell whether results are kept beside a dataset."""
+    return (dataset.folder / ESTIMATES / RESULTS).exists()
+
+
+def read_results(dataset: Dataset) -> tuple[SessionResults, dict[str, np.ndarray]]:
+    """Return the results kept beside a dataset, and the rewards that each learner decoded.
+
+    Raises
+    ------
+    DatasetError
+        If there are none, or if they are damaged or not of this recording.
+    """
+    folder = dataset.folder / ESTIMATES
+    again = f"run bciigl learn {dataset.folder}"
+    if not has_results(dataset):
+        raise DatasetError(f"{dataset.folder}: nothing has been learned from it yet: {again}")
+    found = read_json(folder / RESULTS, SessionResults, error=DatasetError)
+    decoded = read_arrays(folder / DECODED)
+    trials = select(dataset.sessions, found.train_runs, None)["train"].interactions.trials
+    if found.trials != trials or any(each.shape != (trials,) for each in decoded.values()):
+        raise DatasetError(f"{folder / RESULTS}: is not of this recording: {again}")
+    return found, decoded
+
+
+def _learner_result(result: Result) -> LearnerResult:
+    found = result.confusion
+    return LearnerResult(
+        learner_id=result.learner_id,
+        accuracy=result.accuracy,
+        interval=result.interval,
+        confusion=None if found is None else found.tolist(),
+        match_rates=result.match_rates,
+        objective=getattr(result.learner, "objective_", None),
+        diagnosis=result.diagnosis,
+    )
+
+
+def _runs(session: Session | None) -> list[int] | None:
+    if session is None or session.interactions.run is None:
+        return None
+    return np.unique(session.interactions.run).tolist()
+
+
+def _tested(sessions: Sessions) -> int:
+    test = sessions.get("test")
+    return 0 if test is None or test.truth is None else test.interactions.trials
+
+
+def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
+    """Return the values of trials in which the agent guessed; of uniform guesses if not given."""
+    if values is None:
+        return np.full(train.trials, 1 / train.n_actions)
+    return values if train.catch is None else values[~train.catch.astype(bool)]
+
+
+def curve_learners(learners: Sequence[str]) -> list[str]:
+    """Return whose learning curves are shown: the first that is told nothing, and the told."""
+    blind = [each for each in learners if not LEARNERS.get(each).told]
+    return [each for each in learners if each in blind[:1] or each not in blind]
+
+
+def learning_curve(
+    sessions: Sessions,
+    learners: Sequence[str],
+    *,
+    seed: int = 0,
+    one_right: bool = True,
+    known: Sequence[Result] = (),
+    report: Report = silent,
+) -> list[CurvePoint]:
+    """Return test accuracies after more and more runs; empty where they are not known.
+
+    Parameters
+    ----------
+    sessions : dict of Session
+        What is learned from, and tested on.
+    learners : sequence of str
+        Whose accuracies.
+    seed, one_right
+        As in `learn_from`.
+    known : sequence of Result
+        Of learners that have learned from all runs already.
+    report : function, optional
+        Called with a line when each learner starts.
+    """
+    run = sessions["train"].interactions.run
+    if run is None or not _tested(sessions):
+        return []
+    runs = list(dict.fromkeys(run.tolist()))
+    after = np.unique(np.linspace(1, len(runs), CURVE_POINTS).round().astype(int)).tolist()
+    finished = {each.learner_id: each for each in known}
+    points = []
+    for learner_id in learners:
+        report(f"learning curve of {learner_id}")
+        for count in after:
+            some = _first_runs(sessions, runs[:count])
+            result = finished.get(learner_id) if count == len(runs) else None
+            result = result or _learned(some, learner_id, seed, one_right)
+            if result is not None:
+                low, high = result.interval
+                points.append(
+                    CurvePoint(
+                        learner_id=learner_id, runs=count, accuracy=result.accuracy,
+                        trials=some["train"].interactions.trials, low=low, high=high,
+                    )
+                )  # fmt: skip
+    return points
+
+
+def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) -> Result | None:
+    """Return what a learner makes of few trials; None if they are too few to begin with."""
+    with warnings.catch_warnings():
+        # Few trials of many options are just that.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than")
+        try:
+            return learn_from(sessions, learner_id, seed=seed, one_right=one_right)
+        except InputError:
+            return None
+
+
+def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
+    """Return what was recorded in the first runs; the test set stays as it is."""
+    some = select(sessions, runs, None)
+    train, truth = some["train"]
+    if train.catch is not None and not train.catch.any():
+        # A match rate that is known of catch trials says nothing where there were none.
+        some["train"] = Session(replace(train, catch=None, match_rate=None), truth)
+    return some
+
+
+def matches_by_run(session: Session) -> list[RunMatches]:
+    """Return how often the agent's guesses matched in each run, where that is known.
+
+    Catch trials, in which the agent is not asked, are left out; so are runs of nothing else.
+    """
+    trials, truth = session
+    if truth is None or truth.match is None or trials.run is None:
+        return []
+    match, run = _guesses(np.asarray(truth.match), trials), _guesses(trials.run, trials)
+    propensity = _guesses(trials.propensity, trials)
+    found = []
+    for each in np.unique(run).tolist():
+        mine = run == each
+        share, (low, high) = share_with_interval(match[mine])
+        found.append(
+            RunMatches(
+                run=each,
+                guesses=int(mine.sum()),
+                uniform=bool(np.allclose(propensity[mine], 1 / trials.n_actions)),
+                matched=share,
+                low=low,
+                high=high,
+            )
+        )
+    return found
