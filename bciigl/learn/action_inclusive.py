@@ -138,7 +138,8 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             catch=catch,
             n_actions=self.n_actions,
         )
-        if propensity is None:
+        # Where the match rate of all trials is known, it does not matter how they were guessed.
+        if propensity is None and (self.match_rate is None or data.catch.any()):
             refuse_adaptive(data)
         expected = self._expectation(data)
         with one_thread():

@@ -68,11 +68,9 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
         scaled = self._scaled(context, run)
         return self.classifier_.predict_proba(scaled)
 
-    def score(
-        self, context: np.ndarray, label: np.ndarray, *, run: np.ndarray | None = None
-    ) -> float:
-        """Return the share of contexts whose label is predicted."""
-        return float(accuracy_score(label, self.predict(context, run=run)))
+    def score(self, context: np.ndarray, y: np.ndarray, *, run: np.ndarray | None = None) -> float:
+        """Return the share of contexts whose label, `y`, is predicted."""
+        return float(accuracy_score(y, self.predict(context, run=run)))
 
     def _scaled(self, context: np.ndarray, run: np.ndarray | None) -> np.ndarray:
         check_is_fitted(self)

@@ -144,11 +144,12 @@ def test_few_trials_of_many_actions_tell_more_than_each_action_by_itself(seed):
     law = {"n_actions": 20, "features": 10, "distance": 3.0}
     context, action, option = told_by(seed, trials=800, **law)
     fresh, _, right = told_by(seed + 10, trials=2000, **law)
-    known = context, action, 1.0 * (action == option), np.ones(800), 20
-    shared, direct = (
-        np.mean(choice(fit_policy(*known, estimator=each), fresh) == right)
-        for each in ("one_right", "direct")
+    reward = 1.0 * (action == option)
+    policies = (
+        fit_one_right(context, action, logit(reward), 20),
+        fit_policy(context, action, reward, np.ones(800), 20),
     )
+    shared, direct = (np.mean(choice(policy, fresh) == right) for policy in policies)
     # 2000 fresh trials have a standard error of 0.01
     assert shared > direct + 0.03
 

@@ -7,7 +7,13 @@ import pytest
 from interactions import Session, example_3, interactions, session
 from sklearn.base import clone
 
-from bciigl.learn import ActionInclusiveIGL, Diagnosis, InputError, SupervisedCeiling
+from bciigl.learn import (
+    ActionInclusiveIGL,
+    Diagnosis,
+    FullConditionalIGL,
+    InputError,
+    SupervisedCeiling,
+)
 
 CATCH = np.arange(600) % 3 == 0
 
@@ -395,9 +401,23 @@ def test_another_number_of_features_is_refused_by_the_name_of_the_array():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_better_guesses_without_their_propensities_are_not_trusted(seed):
+def test_better_guesses_without_their_propensities_are_refused_or_not_trusted(seed):
     told = session(seed, epsilon=0.3)
-    assert fitted(told).diagnose().verdict != "trust"
+    for learner in (ActionInclusiveIGL(), ActionInclusiveIGL(method="paper"), FullConditionalIGL()):
+        with pytest.raises(InputError, match="actions can be told from contexts.* give propensity"):
+            learner.fit(*told.seen, run=told.run)
+    # Where they are said to have been uniform
+    uniform = np.full(len(told.action), 1 / 3)
+    learner = ActionInclusiveIGL().fit(*told.seen, run=told.run, propensity=uniform)
+    assert learner.diagnose().verdict != "trust"
+
+
+def test_uniform_guesses_and_catch_trials_need_no_propensities():
+    caught = np.arange(600) % 2 == 0
+    told = session(catch=caught, match_rate=0.9)
+    ActionInclusiveIGL(match_rate=0.9).fit(*told.seen, run=told.run, catch=caught)
+    with pytest.raises(InputError, match="action must start at 0, got 1 to 3: subtract 1"):
+        ActionInclusiveIGL().fit(told.context, told.action + 1, told.feedback)
 
 
 def one_after_the_other(first, then, mine):

@@ -184,5 +184,3 @@ def test_bad_rewards_are_refused(changed, message):
 def test_an_unknown_estimator_is_refused_with_the_nearest():
     with pytest.raises(InputError, match="estimator .* got 'drr'; did you mean 'dr'"):
         ContextualBandit(estimator="drr").fit([[1.0]], [0], [1])
-    with pytest.raises(InputError, match="got 'one_rigth'; did you mean 'one_right'"):
-        ContextualBandit(estimator="one_rigth").fit([[1.0]], [0], [1])

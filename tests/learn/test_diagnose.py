@@ -208,7 +208,7 @@ def action_with(trials=200, wrong_flip=0.0):
             {},
             {"trials": 19},
             "doubtful",
-            "action 1 (they count from 0) was taken in 19 trials only",
+            "action 1 was taken in 19 trials only",
         ),
         ({}, {"trials": 20}, "trust", ""),
     ],
@@ -296,14 +296,14 @@ def test_an_action_never_taken_has_an_empty_line():
 
 def test_guesses_that_contexts_tell_are_told():
     task, _ = task_and_found(0.0)
-    told, t = action_told(task)
+    told, t = action_told(task.data, task.fold)
     # uniform guesses: 600 trials have a standard error of 0.02
     assert abs(told) < 0.06
     assert abs(t) < 3
     # now most guesses are what the context shows
     shown = task.data.context[:, :3].argmax(axis=1)
     data = task.data._replace(action=np.where(np.arange(600) % 3, shown, task.data.action))
-    told, t = action_told(task._replace(data=data))
+    told, t = action_told(data, task.fold)
     assert told > 0.2
     assert t > 8
 
@@ -311,4 +311,14 @@ def test_guesses_that_contexts_tell_are_told():
 def test_guesses_of_another_policy_are_not_asked_for():
     task, _ = task_and_found(0.0)
     data = task.data._replace(uniform=np.zeros(600, bool))
-    assert action_told(task._replace(data=data)) == (0.0, 0.0)
+    assert action_told(data, task.fold) == (0.0, 0.0)
+
+
+def test_options_have_their_own_names():
+    found = Verdict("doubtful", "match and mismatch of action 1 may be confused.", "Add more.")
+    assert found.named(None) is found
+    assert "of option 'right hand' may" in str(found.named(["rest", "right hand"]))
+    assert "of option '7' may" in found.named((5, 7)).reason
+    assert found.named(["one"]) == found
+    few = too_few_trials(interactions(9)).named(["rest", "left"])
+    assert "always chooses option 'rest'." in few.reason

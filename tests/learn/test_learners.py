@@ -124,3 +124,18 @@ def test_learning_raises_no_warning(learner_id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LEARNERS.get(learner_id).make().fit(*given(learner_id), run=TOLD.run).predict(TOLD.context)
+
+
+def test_probabilities_are_highest_for_the_choice_and_scores_are_shares(learner_id):
+    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id), run=TOLD.run)
+    label = TOLD.right.argmax(axis=1)
+    for run in (None, TOLD.run):
+        probability, chosen = (
+            find(TOLD.context, run=run) for find in (learner.predict_proba, learner.predict)
+        )
+        assert probability.shape == (240, 3)
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        np.testing.assert_array_equal(probability.argmax(axis=1), chosen)
+        assert learner.score(TOLD.context, label, run=run) == np.mean(chosen == label)
+    with pytest.raises(ValueError, match="240"):
+        learner.score(TOLD.context, label[1:])

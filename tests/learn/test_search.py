@@ -27,7 +27,7 @@ from bciigl.learn.symmetry import break_symmetry
 
 
 def task_of(told, one_right=True):
-    data = prepare(*told.seen, run=told.run)
+    data = prepare(*told.seen, run=told.run, n_actions=told.right.shape[1])
     data = Scalings.of(data).apply(data)
     # folds of whole runs, and runs in their order, are ascending if there are as many
     fold = folds(data.run)
