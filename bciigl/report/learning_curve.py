@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.learn import InputError
 from bciigl.report.drawing import Drawing
 from bciigl.report.style import GREY, LEARNER_STYLES, SMALL, new_figure, plain
@@ -33,7 +33,7 @@ def learning_curve(
     *,
     seed: int = 0,
     known: Sequence[Result] = (),
-    report: Report = silent,
+    report: Notify = silent,
 ) -> list[Point]:
     """Return test accuracies after more and more runs.
 

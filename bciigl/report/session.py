@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST
 from bciigl.protocol import dump
@@ -31,7 +31,7 @@ PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib"
 
 
 def session_sections(
-    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
+    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Notify = silent
 ) -> list[Section]:
     """Return the report of a recorded session; the first section is its head.
 

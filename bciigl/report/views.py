@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bciigl.base.errors import BciiglError
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.brain import Brain
 from bciigl.learn.diagnose import Diagnosis
 from bciigl.recording import Dataset
@@ -76,7 +76,7 @@ class Session:
 
 
 def load(
-    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Report = silent
+    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Notify = silent
 ) -> Session:
     """Return a session with its results; parameters as in `session_sections`."""
     recorded = load_session(dataset)
@@ -88,7 +88,7 @@ def load(
         return Session(dataset, recorded, results, None, str(error))
 
 
-def views(session: Session, report: Report = silent) -> list[Section]:
+def views(session: Session, report: Notify = silent) -> list[Section]:
     """Return the sections of a report in which a session is drawn."""
     sections = [*_decoding(session), *_learning(session, report)]
     report("drawing the recording")
@@ -147,7 +147,7 @@ def _actions(session: Session) -> list[Table]:
     return [Table(head, rows, caption)]
 
 
-def _learning(session: Session, report: Report) -> list[Section]:
+def _learning(session: Session, report: Notify) -> list[Section]:
     drawings = []
     if session.tested:
         seed = session.dataset.protocol.seed

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.learn.diagnose import Verdict
 from bciigl.learn.ids import LEARNER_IDS, make_learner
 from bciigl.learn.interactions import (
@@ -275,7 +275,7 @@ def learn_with(
     *,
     one_right: bool = True,
     seed: int = 0,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> list[Result]:
     """Fit learners to recorded interactions, one after the other.
 

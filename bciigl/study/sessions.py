@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.learn import InputError
 from bciigl.protocol import Protocol
 from bciigl.protocol.design_checks import known_match_rate
@@ -74,7 +74,7 @@ def session_learners(dataset: Dataset, recorded: Recorded) -> tuple[str, ...]:
     return wanted
 
 
-def learn_session(dataset: Dataset, recorded: Recorded, *, report: Report = silent) -> list[Result]:
+def learn_session(dataset: Dataset, recorded: Recorded, *, report: Notify = silent) -> list[Result]:
     """Return what the protocol's learners make of a recorded session, with its own seed.
 
     Parameters
