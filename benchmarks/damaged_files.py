@@ -255,10 +255,13 @@ def _make_labelled(folder: Path, rng: np.random.Generator) -> None:
 
 # Damage
 
-ODD_WORDS = ["nan", "-inf", "1e999", "9" * 400, "-1", "0", "1e-320", "x", "", "1.5", "true", "[]"]
+ODD_WORDS = [
+    "1000000000", "nan", "-inf", "1e999", "9" * 400, "-1", "0", "1e-320", "x", "", "1.5", "true",
+    "[]",
+]  # fmt: skip
 ODD_VALUES = [
-    None, True, -1, 0, 10**30, 10**400, 1e308, 0.5, "", "x", "\ud800", "\x00", [], {}, [None],
-    {"a": 1}, float("nan"), float("inf"), "9" * 5000,
+    None, True, -1, 0, 10**9, 10**30, 10**400, 1e308, 0.5, "", "x", "\ud800", "\x00", [], {},
+    [None], {"a": 1}, float("nan"), float("inf"), "9" * 5000,
 ]  # fmt: skip
 
 

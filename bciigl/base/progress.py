@@ -1,14 +1,14 @@
-"""How long work tells whoever waits what it is doing."""
+"""Callbacks by which long work says what it is doing; the library itself prints nothing."""
 
 from collections.abc import Callable
 
-Report = Callable[[str], None]
-"""Called with what begins now, such as ``"finding the brain"``."""
+Notify = Callable[[str], None]
+"""Called with each step that starts, such as ``"finding the brain"``."""
 
 
 Progress = Callable[[int, int], None]
-"""Called with how much has been done, and how much there is to do."""
+"""Called with the amount of work that is done, and the total."""
 
 
 def silent(*_: object) -> None:
-    """Report nothing."""
+    """Do nothing."""

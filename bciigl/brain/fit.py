@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.json_files import first_problem
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
@@ -35,7 +35,7 @@ def fit_subject(
     mask: str | os.PathLike | None = None,
     tr: float | None = None,
     seed: int = 0,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> tuple[Subject, dict]:
     """Return a subject whose noise is that of a recording, and notes on where it comes from.
 

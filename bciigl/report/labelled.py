@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.labelled import table1, table3
 from bciigl.labelled.features import TABLE4, MetaFeatures, learnability
 from bciigl.labelled.notes import labelled_notes
@@ -48,7 +48,7 @@ def labelled_sections(
     results: Results,
     features: MetaFeatures | None = None,
     *,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> list[Section]:
     """Return the report of a study of labelled data; the first section is its head.
 

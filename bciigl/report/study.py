@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.loop import record
 from bciigl.protocol import dump
@@ -28,7 +28,7 @@ from bciigl.study.store import Results
 from bciigl.study.table2 import NAME, departures
 
 
-def study_sections(study: Study, results: Results, *, report: Report = silent) -> list[Section]:
+def study_sections(study: Study, results: Results, *, report: Notify = silent) -> list[Section]:
     """Return the report of a study; the first section is its head.
 
     One of its sessions is simulated again, to be drawn as an example.
@@ -164,7 +164,7 @@ def _departures(study: Study) -> list[Section]:
     return [Section("Where this is not the paper's experiment", words)]
 
 
-def _views(cell: Cell, report: Report) -> list[Section]:
+def _views(cell: Cell, report: Notify) -> list[Section]:
     """Return an example of the study's sessions, drawn."""
     report("simulating an example")
     with tempfile.TemporaryDirectory() as place:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn.diagnose import Verdict
 from bciigl.learn.interactions import (
@@ -273,7 +273,7 @@ def session_learners(protocol: Protocol, sessions: Sessions) -> tuple[str, ...]:
 
 
 def learn_session(
-    protocol: Protocol, sessions: Sessions, *, report: Report = silent
+    protocol: Protocol, sessions: Sessions, *, report: Notify = silent
 ) -> list[Result]:
     """Return what the protocol's learners make of its sessions, with its own seed."""
     learners = session_learners(protocol, sessions)
@@ -286,7 +286,7 @@ def learn_with(
     *,
     one_right: bool = True,
     seed: int = 0,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> list[Result]:
     """Fit learners to recorded interactions, one after the other.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from joblib import cpu_count
 
-from bciigl.base.progress import Progress, Report, silent
+from bciigl.base.progress import Notify, Progress, silent
 from bciigl.study.grid import StudyError
 from bciigl.study.kinds import AnyCell, AnyStudy, kind_of
 from bciigl.study.store import (
@@ -65,7 +65,7 @@ def run_study(
     cluster: str | None = None,
     share: tuple[int, int] | None = None,
     progress: Progress = silent,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> Outcome:
     """Run the cells of a study that are not finished yet.
 
@@ -123,7 +123,7 @@ def run_study(
 
 
 @contextmanager
-def _workers(jobs: int, cluster: str | None, report: Report) -> Iterator[Run]:
+def _workers(jobs: int, cluster: str | None, report: Notify) -> Iterator[Run]:
     """Give what runs cells: processes here, or the workers of a scheduler once it has answered."""
     if cluster is None:
         yield partial(_in_processes, jobs)

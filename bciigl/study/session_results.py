@@ -14,7 +14,7 @@ from bciigl import __version__
 from bciigl.base.arrays import read_arrays
 from bciigl.base.files import write_text, written_file
 from bciigl.base.json_files import read_json
-from bciigl.base.progress import Report, silent
+from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.learn import InputError, save_learner
 from bciigl.learn.diagnose import Diagnosis, Verdict
@@ -127,7 +127,7 @@ class SessionResults(_Kept):
     matches_by_fifths: list[float | None] | None
 
 
-def learn_and_keep(dataset: Dataset, *, report: Report = silent) -> tuple[Sessions, list[Result]]:
+def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessions, list[Result]]:
     """Let the learners of a dataset's protocol learn from it, and keep the results there."""
     sessions, seed = load_sessions(dataset), dataset.protocol.seed
     results = learn_session(dataset.protocol, sessions, report=report)
@@ -142,7 +142,7 @@ def keep_results(
     *,
     seed: int = 0,
     one_right: bool = True,
-    report: Report = silent,
+    report: Notify = silent,
 ) -> SessionResults:
     """Write what was learned to a folder, with all that figures need.
 
@@ -269,7 +269,7 @@ def learning_curve(
     seed: int = 0,
     one_right: bool = True,
     known: Sequence[Result] = (),
-    report: Report = silent,
+    report: Notify = silent,
 ) -> list[CurvePoint]:
     """Return test accuracies after more and more runs; empty where they are not known.
 
