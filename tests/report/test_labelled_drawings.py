@@ -8,7 +8,7 @@ import pytest
 from labelled_files import all_made_up, digits, several
 
 from bciigl.labelled import labelled_rows
-from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing, row_columns
+from bciigl.report.labelled import bandit_drawing, learners_drawing, row_columns
 from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]

@@ -6,8 +6,8 @@ from tables import by_detail, cells, html_tables
 
 from bciigl.labelled import labelled_rows
 from bciigl.labelled.rows import averages
-from bciigl.labelled.table1 import openml_ids, table1
-from bciigl.report.labelled_tables import (
+from bciigl.labelled.paper import openml_ids, table1
+from bciigl.report.labelled import (
     average_table,
     dataset_tables,
     learner_table,
