@@ -15,10 +15,9 @@ import time
 
 import numpy as np
 
-from bciigl.labelled.cell import run_labelled_cell
+from bciigl.labelled.paper import TABLE1_FEEDBACK
 from bciigl.labelled.rules import Labelled
 from bciigl.labelled.study import LabelledStudy, describe
-from bciigl.labelled.table1 import FEEDBACK
 
 ROWS = (10_000, 100_000, 1_000_000)
 FEATURES, CLASSES, SEPARATION = 50, 10, 3.0
@@ -38,11 +37,11 @@ def synthetic(rows: int) -> Labelled:
 def measure(rows: int) -> dict[str, float]:
     """Return seconds, gigabytes at the peak, and accuracies of one repeat."""
     data = synthetic(rows)
-    study = LabelledStudy([describe(data)], FEEDBACK, repeats=1)
+    study = LabelledStudy([describe(data)], TABLE1_FEEDBACK, repeats=1)
     found: dict[str, float] = {}
     for cell in study.cells:
         began = time.perf_counter()
-        result = run_labelled_cell(cell)
+        result = cell.run()
         found[f"{cell.feedback} s"] = time.perf_counter() - began
         for each in result["results"]:
             found[f"{cell.feedback} {each['learner']} %"] = 100 * each["right"] / each["tested"]

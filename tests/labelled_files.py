@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bciigl.labelled import LabelledStudy, table1, table3
-from bciigl.labelled.study import Dataset, LabelledCell
-from bciigl.study.results import LabelledResult
+from bciigl.labelled import LabelledStudy, paper
+from bciigl.labelled.study import Dataset, LabelledCell, LabelledResult
 from bciigl.study.store import Results, checked
 
 IMAGE, PIXELS = 6, 36
@@ -70,20 +69,20 @@ def dataset(
 
 def several(count: int = 5, **options) -> LabelledStudy:
     """Return a study of Table 1 of so many datasets; the paper has every other one of them."""
-    known = table1.openml_ids()
+    known = paper.openml_ids()
     sets = [
         dataset(
             f"set {each}", openml_id=None if each % 2 else known[each], n=100 + each, k=3 + each
         )
         for each in range(count)
     ]
-    return table1.table1(sets, **{"repeats": 2, **options})
+    return paper.table1(sets, **{"repeats": 2, **options})
 
 
 def digits(**options) -> LabelledStudy:
     """Return a study of Table 3."""
     sets = [dataset("digits", n=300, k=10, features=PIXELS, own_test=True)]
-    return table3.table3(sets, **{"repeats": 2, "samples": 200, **options})
+    return paper.table3(sets, **{"repeats": 2, "samples": 200, **options})
 
 
 def made_up(cell: LabelledCell, right: Sequence[int], tested: int = 40) -> LabelledResult:

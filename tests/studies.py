@@ -1,6 +1,7 @@
 """Small studies, and results made up without a brain."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from bciigl.base.files import write_text
 from bciigl.brain import load_subject
 from bciigl.brain.images import write_image
 from bciigl.protocol import Protocol
-from bciigl.study import Study
+from bciigl.study import Study, StudyError
 from bciigl.study.grid import Cell
 from bciigl.study.results import CellResult
 from bciigl.study.store import Results, checked
@@ -93,3 +94,50 @@ def store(folder: Path, results: Results) -> None:
     """Write results into the folder of a study."""
     for key, result in results.items():
         write_text(folder / "cells" / f"{key}.json", result.model_dump_json(indent=1) + "\n")
+
+
+def changed(change: Callable[[dict], object]) -> Callable[[str], str]:
+    """Return what changes the JSON document in a file."""
+
+    def of(text: str) -> str:
+        document = json.loads(text)
+        change(document)
+        return json.dumps(document)
+
+    return of
+
+
+def result(**changes) -> Callable[[str], str]:
+    """Return what changes the first learner's result in the file of a cell."""
+    return changed(lambda document: document["results"][0].update(changes))
+
+
+def assert_refused(path: Path, harms: Mapping[str, Callable[[str], str]], *attempts) -> None:
+    """See to it that a damaged file is refused by its name, whatever is attempted, and kept."""
+    whole = path.read_text()
+    for name, harm in {**NO_JSON, **harms}.items():
+        path.write_text(harm(whole))
+        before = path.read_bytes()
+        for attempt in attempts:
+            try:
+                attempt()
+            except StudyError as error:
+                assert str(error).startswith(f"{path}: "), (name, str(error))
+                if path.parent.name == "cells":
+                    assert str(error).endswith("; delete it to have it made again"), name
+            else:
+                raise AssertionError(f"not refused: {name}")
+        assert path.read_bytes() == before, name
+    path.write_text(whole)
+
+
+NO_JSON = {
+    "truncated": lambda text: text[: len(text) // 2],
+    "empty": lambda text: "",
+    "not an object": lambda text: "[]",
+    "a number": lambda text: "5",
+    "a word": lambda text: '"datasets"',
+    "null": lambda text: "null",
+    "nothing in it": lambda text: "{}",
+    "deeply nested": lambda text: "[" * 100_000,
+}

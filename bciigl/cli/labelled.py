@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,7 +12,6 @@ from bciigl.cli.output import echo_json, json_option
 from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
-    from bciigl.labelled.rows import LabelledRow
     from bciigl.labelled.study import Dataset, LabelledStudy
     from bciigl.report.table import Table
     from bciigl.study.run import Outcome
@@ -122,10 +121,10 @@ def table1(out: str | None, as_json: bool, **options: Any) -> None:
     one that hides the reward (coded). Without --data and --openml the paper's 271 datasets are
     fetched from OpenML, which takes a network, and hours.
 
-    A finished repeat is kept at once: if it is stopped, the same command goes on.
+    A finished repeat is kept at once: if it is stopped, the same command resumes it.
     """
     asked = Asked(**options)
-    _reproduce(asked, table1_study(asked), out or "table1", as_json, _table1_parts)
+    _reproduce(asked, table1_study(asked), out or "table1", as_json)
 
 
 @click.command()
@@ -139,67 +138,57 @@ def table3(out: str | None, as_json: bool, **options: Any) -> None:
     (action_inclusive), or of the digit r (action_exclusive); 20 times. Without --data MNIST is
     fetched from OpenML, which takes a network.
 
-    A finished repeat is kept at once: if it is stopped, the same command goes on.
+    A finished repeat is kept at once: if it is stopped, the same command resumes it.
     """
-    from bciigl.labelled import table3 as paper
+    from bciigl.labelled import paper
 
     asked = Asked(**options)
     given = asked.given()
-    study = paper.table3(asked.datasets([paper.OPENML_ID]), **given)
-    _reproduce(asked, study, out or "table3", as_json, _table3_parts)
+    study = paper.table3(asked.datasets([paper.MNIST_ID]), **given)
+    _reproduce(asked, study, out or "table3", as_json)
 
 
 def table1_study(asked: Asked) -> LabelledStudy:
     """Return the study of Table 1 that is asked for; tell which datasets are left out."""
-    from bciigl.labelled import table1 as paper
-    from bciigl.labelled.notes import left_out
+    from bciigl.labelled import paper
 
     given = asked.given()
     datasets = asked.datasets(paper.openml_ids())
     study = paper.table1(datasets, **given)
-    for words in left_out(datasets):
+    for words in paper.left_out(datasets):
         click.echo(words, err=True)
     return study
 
 
-def _reproduce(
-    asked: Asked,
-    study: LabelledStudy,
-    out: str,
-    as_json: bool,
-    parts: Callable[[list[LabelledRow]], list[tuple[str, Table]]],
-) -> None:
-    from bciigl.labelled.notes import labelled_notes
-    from bciigl.labelled.rows import labelled_rows
+def _reproduce(asked: Asked, study: LabelledStudy, out: str, as_json: bool) -> None:
+    from bciigl.labelled.paper import labelled_notes
 
     outcome = asked.run(study, out)
-    rows = labelled_rows(study, outcome.results)
     if shared.worth_a_table(outcome, as_json, asked.share is not None):
         if as_json:
-            echo_json([row.as_dict() for row in rows])
-        elif not rows:
+            echo_json([row.as_dict() for row in outcome.rows])
+        elif not outcome.rows:
             click.echo("no results yet")
         else:
-            for heading, table in parts(rows):
+            for heading, table in _parts(study, outcome):
                 click.echo(f"{heading}\n\n{table.as_text()}\n")
             for note in labelled_notes(study):
                 click.echo(f"- {note}")
     shared.tell_outcome(study, out, outcome, as_json, "repeats")
 
 
-def _table1_parts(rows: list[LabelledRow]) -> list[tuple[str, Table]]:
+def _parts(study: LabelledStudy, outcome: Outcome) -> Iterator[tuple[str, Table]]:
+    """Give the tables of a study, each with its heading."""
+    from bciigl.labelled.paper import TABLE3
     from bciigl.labelled.rows import averages
-    from bciigl.report.labelled_tables import average_table, dataset_tables, over_repeats
+    from bciigl.report.labelled import average_table, dataset_tables, learner_table
+    from bciigl.report.study_tables import over_repeats
 
-    parts = [
-        (f"feedback {rule}: {over_repeats(rows)}", table)
-        for rule, table in dataset_tables(rows).items()
-    ]
-    heading = "means over datasets, ± standard error over them"
-    return [*parts, (heading, average_table(averages(rows)))]
-
-
-def _table3_parts(rows: list[LabelledRow]) -> list[tuple[str, Table]]:
-    from bciigl.report.labelled_tables import learner_table, over_repeats
-
-    return [(over_repeats(rows), learner_table(rows))]
+    rows = outcome.rows
+    words = over_repeats(rows, "repeat")
+    if study.table == TABLE3:
+        yield words, learner_table(rows)
+        return
+    for rule, table in dataset_tables(rows).items():
+        yield f"feedback {rule}: {words}", table
+    yield "means over datasets, ± standard error over them", average_table(averages(rows))

@@ -89,27 +89,31 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
 def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a study's report, and what makes its sections."""
     from bciigl.base.errors import BciiglError
+    from bciigl.labelled import LabelledStudy
     from bciigl.study import Study, open_study
-    from bciigl.study.store import CELLS
+    from bciigl.study.store import CELLS, cells_digest, read_rows
 
     if folder is not None:
         raise BciiglError("--folder is for sessions: a study knows where its protocol was")
-    study, results = open_study(source)
+    study, results = open_study(source, kinds=(Study, LabelledStudy))
     if not results:
         others = any(Path(source, CELLS).glob("*.json"))
         reason = "its results are of another version or grid" if others else "none is finished yet"
         raise BciiglError(f"{source}: there are no sessions to report: {reason}")
+    rows = read_rows(study, source, results)
     if isinstance(study, Study):
         from bciigl.report.study import lead, study_sections
+        from bciigl.study.example import open_example
 
         title = f"{study.protocol.name}: report of a study"
-        return title, lead(study), partial(study_sections, study, results)
-    from bciigl.labelled.features import read_features
+        example = open_example(study, source)
+        return title, lead(study), partial(study_sections, study, results, rows, example)
+    from bciigl.labelled.learnable import read_learnability
     from bciigl.report.labelled import labelled_lead, labelled_sections
 
     title = f"{study.table or 'labelled data'}: report of a study"
-    sections = partial(labelled_sections, study, results, read_features(source))
-    return title, labelled_lead(study), sections
+    found = read_learnability(source, cells_digest(results))
+    return title, labelled_lead(study), partial(labelled_sections, study, results, rows, found)
 
 
 def _default(source: str) -> Path:

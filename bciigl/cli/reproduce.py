@@ -59,7 +59,7 @@ def table2(
     default it is simulated as a closed loop in one BOLD series, with contexts estimated by
     regression from frames before the guess.
 
-    A finished session is kept at once: if it is stopped, the same command goes on.
+    A finished session is kept at once: if it is stopped, the same command resumes it.
     """
     from bciigl.study import table2 as paper
 

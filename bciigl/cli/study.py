@@ -15,8 +15,8 @@ from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
     from bciigl.study import Row, Study
-    from bciigl.study.kinds import AnyStudy
     from bciigl.study.run import Outcome
+    from bciigl.study.store import AnyStudy
 
 
 class _Share(click.ParamType):
@@ -70,7 +70,7 @@ def run(
     share: tuple[int, int] | None,
     doing: str = "simulating sessions",
 ) -> Outcome:
-    """Run a study with a progress bar; say how to go on where it is stopped."""
+    """Run a study with a progress bar; say how to resume it where it is stopped."""
     from bciigl.base.errors import BciiglError
     from bciigl.study import run_study
 
@@ -88,19 +88,17 @@ def run(
                 report=lambda words: click.echo(words, err=True),
             )
     except KeyboardInterrupt:
-        again = "run the same command again to go on"
+        again = "run the same command again to resume it"
         click.echo(f"stopped; what is finished is in {shlex.quote(out)}: {again}", err=True)
         raise
 
 
 def finish(study: Study, out: str, outcome: Outcome, as_json: bool, *, partial: bool) -> None:
     """Print the table of a simulated study as far as it has come; fail if cells have failed."""
-    from bciigl.study import rows
     from bciigl.study.notes import notes
 
-    table = rows(study, outcome.results)
     if worth_a_table(outcome, as_json, partial):
-        echo_table(table, notes(study, table), as_json)
+        echo_table(outcome.rows, notes(study, outcome.rows), as_json)
     tell_outcome(study, out, outcome, as_json, "sessions")
 
 
@@ -142,20 +140,13 @@ def echo_table(table: list[Row], notes: list[str], as_json: bool, heading: str =
     if not table:
         click.echo("no results yet")
         return
-    from bciigl.report.study_tables import accuracy_tables, difference_tables
+    from bciigl.report.study_tables import accuracy_tables, difference_tables, over_repeats
 
     parts = _in_words(accuracy_tables(table), difference_tables(table))
-    click.echo("\n\n".join([heading or _over_sessions(table), *parts]))
+    click.echo("\n\n".join([heading or over_repeats(table), *parts]))
     click.echo("")
     for note in notes:
         click.echo(f"- {note}")
-
-
-def _over_sessions(table: list[Row]) -> str:
-    repeats = sorted({row.repeats for row in table})
-    counted = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
-    plural = "" if repeats == [1] else "s"
-    return f"accuracy in percent, mean ± standard error over {counted} session{plural}"
 
 
 def _in_words(accuracies: dict, differences: dict) -> list[str]:

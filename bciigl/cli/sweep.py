@@ -58,8 +58,8 @@ def sweep(
     noise levels and repeats unless they are given. All learners learn from the same sessions.
 
     A finished session is kept at once and never simulated again: if it is stopped, the same command
-    goes on. With more noise levels, values or repeats it adds what is missing. A session that fails
-    leaves its traceback in FOLDER/failed, and the exit code is then 1.
+    resumes it. With more noise levels, values or repeats it adds what is missing. A session that
+    fails leaves its traceback in FOLDER/failed, and the exit code is then 1.
     """
     from bciigl.base.errors import BciiglError
     from bciigl.protocol import find, parse_change

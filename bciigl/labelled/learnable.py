@@ -5,65 +5,60 @@ the reward. As in the paper's appendix, a random forest of 100 trees predicts th
 cross-validation over datasets, and says which meta-features it goes by.
 """
 
+import json
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from bciigl.base.errors import BciiglError, did_you_mean, shortened
-from bciigl.labelled.meta_features import NAMES
+from bciigl import __version__
+from bciigl.base.files import write_text
+from bciigl.base.json_files import read_json
+from bciigl.base.progress import Progress, silent
+from bciigl.base.seeds import Seed
+from bciigl.base.threads import one_thread
+from bciigl.labelled.meta_features import NAMES, meta_features
+from bciigl.labelled.rows import LabelledRow
+from bciigl.labelled.study import Dataset, LabelledStudy
+from bciigl.learn.action_inclusive import AI_IGL
+from bciigl.learn.bandit import BANDIT
+from bciigl.study.grid import StudyError
 from bciigl.study.published import lines
+from bciigl.study.results import Kept
 
+FILE = "features.json"
+DAMAGED = "is damaged; delete it to have it made again"
+PUBLISHED = "published"
+"""What the paper's own results on the datasets at hand are called."""
+TABLE4 = "published, all sets"
+"""What its results on all its datasets are called, of which only N and K are known here."""
 SUCCESS = 0.7
 """AI-IGL's accuracy by the contextual bandit's, from which on it counts as a success."""
 TREES, FOLDS, SEED = 100, 10, 0
 LEAST_CLASSES = 3
-"""The paper's datasets have at least so many classes."""
+"""The paper's datasets have at least three classes."""
 SUBSETS = {"K>=3": math.inf, "N/K<=1000": 1000.0, "N/K<=200": 200.0}
 """The paper's subsets of datasets, and the most examples a class that are in them."""
-ALL = "K>=3"
 ALONE = "K>=3, n_by_k alone"
 GROUPED = "K>=3, sets of equal N and K in one fold"
 SIZES = ("n", "n_by_sqrt_k", "n_by_k")
 """The meta-features that follow from the numbers of examples and classes."""
 
-F1 = tuple[float | None, float | None, float]
+F1 = tuple[float | None, float | None, float | None]
 """Of failures, of successes, and their mean; the paper has some means only."""
-
-
-class LearnableError(BciiglError):
-    """What is wrong with the datasets a forest is to be grown on."""
-
-
-class PublishedSet(NamedTuple):
-    """A dataset as Table 4 of the paper has it; accuracies are in percent."""
-
-    openml_id: int
-    n: int
-    k: int
-    best_constant: float
-    cb: float
-    cb_se: float
-    igl_full_ci: float
-    igl_full_ci_se: float
-    ai_igl: float
-    ai_igl_se: float
-
-    def as_point(self) -> dict[str, float]:
-        """Return the meta-features that are known of it, and ``relative``."""
-        sizes = (self.n, self.n / math.sqrt(self.k), self.n / self.k)
-        return {**dict(zip(SIZES, map(float, sizes), strict=True)), "relative": self.relative}
-
-    @property
-    def relative(self) -> float:
-        """AI-IGL's accuracy by the contextual bandit's."""
-        return self.ai_igl / self.cb
+MetaFeatures = dict[str, dict[str, float]]
+"""The meta-features of each dataset, by its digest."""
+Point = Mapping[str, Any]
+"""A dataset: some of its meta-features, and ``relative``, AI-IGL's accuracy by the bandit's."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +95,198 @@ class Forest:
     folds: int = 0
     reason: str = ""
 
+
+@dataclass(frozen=True)
+class Learnability:
+    """What a set of results says about what makes a dataset learnable.
+
+    Attributes
+    ----------
+    results : str
+        Whose results: a feedback rule's name, `PUBLISHED` or `TABLE4`.
+    datasets : list of dict
+        Of each its meta-features, ``dataset``, ``name`` and ``relative``.
+    forests : list of Forest
+    """
+
+    results: str
+    datasets: list[dict[str, Any]]
+    forests: list[Forest]
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
         return asdict(self)
 
 
+class _Document(Kept):
+    """What `FILE` has: meta-features, and what was found with them in which finished cells."""
+
+    bciigl: str
+    features: dict[str, dict[str, FiniteFloat]]
+    cells: str = ""
+    learnability: list[dict[str, Any]] = Field(default_factory=list)
+
+
+def measured(
+    study: LabelledStudy, folder: str | os.PathLike, progress: Progress = silent
+) -> MetaFeatures:
+    """Return the meta-features of a study's datasets; what is measured anew is kept in its folder.
+
+    Parameters
+    ----------
+    study : LabelledStudy
+        It knows where its data are.
+    folder : path-like
+        Where its results are.
+    progress : function, optional
+        Called with how many datasets are measured, and how many there are.
+    """
+    found = dict(_read(folder).features)
+    for number, dataset in enumerate(study.datasets):
+        progress(number, len(study.datasets))
+        if dataset.digest not in found:
+            with one_thread():
+                rng = Seed(0).rng(dataset.digest)
+                found[dataset.digest] = meta_features(dataset.load(), rng)
+            _write(folder, features=found)
+    progress(len(study.datasets), len(study.datasets))
+    return found
+
+
+def keep_learnability(folder: str | os.PathLike, found: Sequence[Learnability], cells: str) -> None:
+    """Write what was found beside the meta-features, and the digest of the cells that it is of."""
+    documents = [each.as_dict() for each in found]
+    _write(folder, features=_read(folder).features, cells=cells, learnability=documents)
+
+
+def read_learnability(folder: str | os.PathLike, cells: str) -> list[Learnability] | None:
+    """Return what was found with these finished cells; None if it was found with others."""
+    document = _read(folder)
+    if document.cells != cells:
+        return None if document.features else []
+    try:
+        return TypeAdapter(list[Learnability]).validate_python(document.learnability)
+    except ValidationError:
+        raise StudyError(f"{Path(folder) / FILE}: {DAMAGED}") from None
+
+
+def _read(folder: str | os.PathLike) -> _Document:
+    path, empty = Path(folder) / FILE, _Document(bciigl=__version__, features={})
+    if not path.exists():
+        return empty
+    try:
+        document = read_json(path, _Document)
+    except BciiglError:
+        raise StudyError(f"{path}: {DAMAGED}") from None
+    if any(set(each) != set(NAMES) for each in document.features.values()):
+        raise StudyError(f"{path}: {DAMAGED}")
+    return document if document.bciigl == __version__ else empty
+
+
+def _write(folder: str | os.PathLike, **document: Any) -> None:
+    text = json.dumps({"bciigl": __version__, **document}, indent=1)
+    write_text(Path(folder) / FILE, text + "\n", overwrite=True)
+
+
+def learnability(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Learnability]:
+    """Return what the results say: of each feedback rule, then of the paper's own.
+
+    Parameters
+    ----------
+    rows : sequence of LabelledRow
+        The table of the study.
+    features : dict
+        As `measured` gives them.
+    """
+
+    def point(dataset: Dataset, relative: float) -> dict[str, Any]:
+        about = {"dataset": dataset.id, "name": dataset.name}
+        return {**about, **features[dataset.digest], "relative": relative}
+
+    mine = [row for row in rows if row.learner == AI_IGL.id and row.dataset.digest in features]
+    found = []
+    for feedback in dict.fromkeys(row.feedback for row in mine):
+        points = [
+            point(row.dataset, row.relative)
+            for row in mine
+            if row.feedback == feedback and row.relative is not None
+        ]
+        found.append(Learnability(feedback, points, forests(points)))
+    paper = {each["dataset"]: each for each in published_points()}
+    known = {row.dataset.digest: row.dataset for row in mine if row.dataset.openml_id in paper}
+    if known:
+        points = [point(each, paper[each.openml_id]["relative"]) for each in known.values()]
+        found.append(Learnability(PUBLISHED, points, forests(points)))
+    return [*found, Learnability(TABLE4, list(paper.values()), published_forests())]
+
+
+def published_points() -> list[dict[str, Any]]:
+    """Return the datasets of the paper's Table 4, in its order, with what is known of them."""
+    return [
+        {
+            "dataset": int(line["openml_id"]),
+            "n": float(line["n"]),
+            "n_by_sqrt_k": int(line["n"]) / math.sqrt(int(line["k"])),
+            "n_by_k": int(line["n"]) / int(line["k"]),
+            "relative": float(line[AI_IGL.published_as]) / float(line[BANDIT.published_as]),
+        }
+        for line in lines("table4")
+    ]
+
+
+@cache
+def _published_forests() -> tuple[Forest, ...]:
+    return tuple(forests(published_points(), SIZES))
+
+
+def published_forests() -> list[Forest]:
+    """Return what the published accuracies of all 271 datasets say: no data are needed.
+
+    The forests are by the three meta-features that follow from the numbers of examples and classes.
+    The paper's F1 beside them is by all 15.
+    """
+    return list(_published_forests())
+
+
+def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Forest]:
+    """Return forests for the paper's three subsets of datasets, and two more for comparison.
+
+    These two are of all datasets: by ``n_by_k`` alone, and with datasets that have the same numbers
+    of examples and classes in one fold, as they may be variants of the same data. Datasets with
+    two classes are left out, as in the paper.
+
+    Parameters
+    ----------
+    points : sequence of mappings
+        Of each dataset its meta-features, and ``relative``. Other fields are ignored.
+    names : sequence of str
+        The meta-features that are used.
+    """
+
+    def classes(point: Point) -> int:
+        # Divided and rounded, as classes are not among the meta-features.
+        return round(point["n"] / point["n_by_k"])
+
+    points = [each for each in points if classes(each) >= LEAST_CLASSES]
+    paper = {
+        line["subset"]: tuple(
+            float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
+        )
+        for line in lines("features_f1")
+    }
+    found = [
+        forest(subset, [each for each in points if each["n_by_k"] <= most], names, paper[subset])
+        for subset, most in SUBSETS.items()
+    ]
+    equal = [(each["n"], classes(each)) for each in points]
+    alone = forest(ALONE, points, ["n_by_k"], paper[ALONE])
+    return [*found, alone, forest(GROUPED, points, names, groups=equal)]
+
+
 def forest(
     subset: str,
-    features: Sequence[Mapping[str, float]],
-    relative: Sequence[float],
+    points: Sequence[Point],
+    names: Sequence[str],
     published: F1 | None = None,
     groups: Sequence[Hashable] | None = None,
 ) -> Forest:
@@ -118,29 +296,17 @@ def forest(
     ----------
     subset : str
         What these datasets are called.
-    features : sequence of mappings
-        The meta-features of each dataset, the same for all.
-    relative : sequence of float
-        AI-IGL's accuracy by the contextual bandit's, of each.
+    points : sequence of mappings
+        The datasets.
+    names : sequence of str
+        The meta-features to predict by.
     published : tuple, optional
         The figures to compare with.
     groups : sequence, optional
         Datasets with the same value are variants of the same data: they stay in one fold.
     """
-    names, values = _matrix(features)
-    relative = np.asarray(relative, float)
-    if relative.shape != (len(values),):
-        raise LearnableError(
-            f"{subset}: should have one relative performance for each of {len(values)} datasets, "
-            f"got {relative.size}"
-        )
-    if not np.isfinite(relative).all():
-        place = int(np.flatnonzero(~np.isfinite(relative))[0])
-        raise LearnableError(
-            f"{subset}: relative performance of dataset {place + 1} should be a finite number, "
-            f"got {relative[place]}"
-        )
-    success = relative >= SUCCESS
+    values = np.array([[each[name] for name in names] for each in points], float)
+    success = np.array([each["relative"] >= SUCCESS for each in points], bool)
     groups = range(len(success)) if groups is None else groups
     folds, reason = _folds(success, groups)
     counts = (subset, len(success), int(success.sum()))
@@ -156,156 +322,36 @@ def forest(
     return Forest(*counts, failure, succeeded, mean, importances, published, folds)
 
 
-def learnable(datasets: Sequence[Mapping[str, Any]]) -> list[Forest]:
-    """Return forests for the paper's three subsets of datasets, and two more for comparison.
-
-    These two are of all datasets: by ``n_by_k`` alone, and with datasets that have the same numbers
-    of examples and classes in one fold, as they may be variants of the same data. Datasets with
-    two classes are left out, as in the paper.
-
-    Parameters
-    ----------
-    datasets : sequence of mappings
-        Of each: its meta-features as `meta_features` has them, and ``relative``, AI-IGL's
-        accuracy by the contextual bandit's. Other fields are ignored.
-    """
-    return _forests(datasets, NAMES)
-
-
-def published_forests() -> list[Forest]:
-    """Return what the published accuracies of all 271 datasets say: no data are needed.
-
-    The forests are those of `learnable`, but by the three meta-features that follow from the
-    numbers of examples and classes. The paper's F1 beside them is by all 15.
-    """
-    return list(_of_table4())
-
-
-@cache
-def _of_table4() -> tuple[Forest, ...]:
-    return tuple(_forests([each.as_point() for each in published_table4()], SIZES))
-
-
-def published_table4() -> list[PublishedSet]:
-    """Return the datasets of the paper's Table 4, in its order."""
-    kinds = PublishedSet.__annotations__
-    return [
-        PublishedSet(*(kind(line[name]) for name, kind in kinds.items()))
-        for line in lines("table4")
-    ]
-
-
-def published_f1() -> dict[str, F1]:
-    """Return the paper's F1 of failures, of successes and their mean, by subset."""
-    return {
-        line["subset"]: tuple(
-            float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
-        )
-        for line in lines("features_f1")
-    }
-
-
-def _forests(datasets: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Forest]:
-    points = [_point(each, number, names) for number, each in enumerate(datasets, 1)]
-    # Divided and rounded, as classes are not among the meta-features.
-    points = [each for each in points if _classes(each) >= LEAST_CLASSES]
-    paper = published_f1()
-    found = [
-        _forest(subset, [each for each in points if each["n_by_k"] <= most], names, paper[subset])
-        for subset, most in SUBSETS.items()
-    ]
-    equal = [(each["n"], _classes(each)) for each in points]
-    return [
-        *found,
-        _forest(ALONE, points, ["n_by_k"], paper[ALONE]),
-        _forest(GROUPED, points, names, groups=equal),
-    ]
-
-
-def _forest(
-    subset: str,
-    points: Sequence[Mapping[str, float]],
-    names: Sequence[str],
-    published: F1 | None = None,
-    groups: Sequence[Hashable] | None = None,
-) -> Forest:
-    features = [{name: each[name] for name in names} for each in points]
-    return forest(subset, features, [each["relative"] for each in points], published, groups)
-
-
-def _point(dataset: Mapping[str, Any], number: int, names: Sequence[str]) -> Mapping[str, Any]:
-    for name in (*names, "relative"):
-        if name not in dataset:
-            near = did_you_mean(name, map(str, dataset))
-            raise LearnableError(f"dataset {number} should have {name!r}{near}")
-    if not (dataset["n"] > 0 and dataset["n_by_k"] > 0):
-        wrong = "n" if not dataset["n"] > 0 else "n_by_k"
-        raise LearnableError(
-            f"dataset {number}: {wrong} should be greater than 0, got {shortened(dataset[wrong])}"
-        )
-    return dataset
-
-
-def _classes(point: Mapping[str, float]) -> int:
-    return round(point["n"] / point["n_by_k"])
-
-
-def _matrix(features: Sequence[Mapping[str, float]]) -> tuple[list[str], np.ndarray]:
-    """Return the names of meta-features, and their values, (datasets, meta-features)."""
-    names = list(features[0]) if features else []
-    for number, each in enumerate(features, 1):
-        if set(each) != set(names):
-            odd = sorted(map(str, set(each) ^ set(names)))[0]
-            raise LearnableError(
-                f"dataset {number} should have the meta-features of the first; {odd!r} is in one "
-                "of the two only"
-            )
-        for name in names:
-            if not math.isfinite(each[name]):
-                raise LearnableError(
-                    f"dataset {number}: {name} should be a finite number, got {each[name]}"
-                )
-    return names, np.array([[each[name] for name in names] for each in features], float)
-
-
 def _folds(success: np.ndarray, groups: Sequence[Hashable]) -> tuple[int, str]:
     """Return how many folds can have successes and failures each, or why there are none."""
     least = FOLDS
-    for name, wanted in (("success", True), ("failure", False)):
+    for name, wanted in (("successes", True), ("failures", False)):
         mine = {group for group, each in zip(groups, success, strict=True) if each == wanted}
         count = int(np.sum(success == wanted))
         if count < 2:
-            return 0, f"needs at least 2 {_plural(name)} to predict one from another, has {count}"
+            return 0, f"needs at least 2 {name} to predict one from another, has {count}"
         if len(mine) < 2:
-            return 0, f"all {count} {_plural(name)} are variants of one dataset"
+            return 0, f"all {count} {name} are variants of one dataset"
         least = min(least, len(mine))
     return least, ""
-
-
-def _plural(name: str) -> str:
-    return {"success": "successes", "failure": "failures"}[name]
 
 
 def _predicted(
     values: np.ndarray, success: np.ndarray, groups: Sequence[Hashable], folds: int
 ) -> np.ndarray:
     """Return what forests say of the datasets that they have not seen."""
-    found = np.zeros(len(success), bool)
-    for train, test in _splits(success, groups, folds):
-        found[test] = _grown(values[train], success[train]).predict(values[test])
-    return found
-
-
-def _splits(
-    success: np.ndarray, groups: Sequence[Hashable], folds: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     group = np.array([numbers[each] for each in groups])
-    if len(numbers) == len(success):
-        return StratifiedKFold(folds, shuffle=True, random_state=SEED).split(group, success)
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=SEED)
-    # Large groups can leave a fold with nothing in it.
-    return (each for each in splitter.split(group, success, group) if len(each[1]))
+    alone = len(numbers) == len(success)
+    kind = StratifiedKFold if alone else StratifiedGroupKFold
+    splits = kind(folds, shuffle=True, random_state=SEED).split(
+        group, success, None if alone else group
+    )
+    found = np.zeros(len(success), bool)
+    for train, test in splits:
+        if len(test):  # large groups can leave a fold with nothing in it
+            found[test] = _grown(values[train], success[train]).predict(values[test])
+    return found
 
 
 def _grown(values: np.ndarray, success: np.ndarray) -> RandomForestClassifier:

@@ -13,9 +13,9 @@ computes some of them differently: see `meta_features`.
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import mutual_info_classif
@@ -27,45 +27,28 @@ from bciigl.base.errors import BciiglError, shortened
 from bciigl.labelled.rules import Labelled
 
 NAMES = (
-    "1nn_accuracy",
-    "best_node_accuracy",
-    "feature_onehot_count",
-    "instance_per_feature",
-    "class_entropy_N",
-    "max_fisher_discrim",
-    "max_single_feature_eff",
-    "mutual_XY_info_mean",
-    "naive_bayes_accuracy",
-    "noise_signal_ratio",
-    "pca_dims_95",
-    "pca_top_1_percent",
-    "n",
-    "n_by_sqrt_k",
-    "n_by_k",
-)
+    "1nn_accuracy", "best_node_accuracy", "feature_onehot_count", "instance_per_feature",
+    "class_entropy_N", "max_fisher_discrim", "max_single_feature_eff", "mutual_XY_info_mean",
+    "naive_bayes_accuracy", "noise_signal_ratio", "pca_dims_95", "pca_top_1_percent",
+    "n", "n_by_sqrt_k", "n_by_k",
+)  # fmt: skip
 """As the paper calls them, in its order."""
 
-# What takes long is measured on some of the examples: at most so many, and of wide data fewer, so
-# that the values are not more than so many, but never fewer examples than the least.
+# What takes long is measured on at most MOST_ROWS examples. Of wide data they are fewer, so that
+# there are at most MOST_VALUES values, but never fewer than LEAST_ROWS.
 MOST_ROWS, MOST_VALUES, LEAST_ROWS = 5_000, 5_000_000, 500
 INFORMATION_COLUMNS = 1_000
-"""Of wider data, information is measured in so many features, drawn at random."""
+"""Of wider data, information is measured in this many features, drawn at random."""
 FOLDS = 5
 BINS = 10
 LEAST_INFORMATION = 1e-6
 """Nats. Less than this counts as this in the noise to signal ratio, which would have no end."""
-
 LEAST_RANGE = 1e-9
 """Of features from 0 to 1: those that vary less in the examples of some folds do not vary there."""
 
 
 class MetaFeatureError(BciiglError):
     """Data of which nothing can be measured."""
-
-
-class _Classifier(Protocol):
-    def fit(self, features: np.ndarray, label: np.ndarray) -> "_Classifier": ...
-    def predict(self, features: np.ndarray) -> np.ndarray: ...
 
 
 def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
@@ -103,7 +86,7 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
     features with more than 10 values are cut into 10 bins of nearly equal numbers; the estimate is
     the plain one from frequencies, which is too high where examples are few.
 
-    Of more than 5,000 examples, so many are drawn for all but counts, shares of zeros, and class
+    Of more than 5,000 examples, 5,000 are drawn for all but counts, shares of zeros, and class
     entropy; fewer of more than 1,000 features. Information is measured in 1,000 of the features
     if there are more.
 
@@ -135,7 +118,7 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
         accuracy(node, scaled, label, fold),
         two_valued(data.features, sample),
         features / examples,
-        class_entropy(data.label, classes),
+        _entropy(data.label) / np.log(classes) if classes > 1 else 0.0,
         fisher(scaled, label),
         np.count_nonzero(data.features) / (examples * features),
         information,
@@ -180,7 +163,9 @@ def folds_of(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return fold
 
 
-def accuracy(model: _Classifier, values: np.ndarray, label: np.ndarray, fold: np.ndarray) -> float:
+def accuracy(
+    model: ClassifierMixin, values: np.ndarray, label: np.ndarray, fold: np.ndarray
+) -> float:
     """Return the share of examples that a classifier gets right which has not seen their fold.
 
     Where no feature varies in what it is fitted to, the most frequent class is guessed.
@@ -199,11 +184,7 @@ def accuracy(model: _Classifier, values: np.ndarray, label: np.ndarray, fold: np
 def two_valued(features: np.ndarray, sample: np.ndarray) -> int:
     """Return how many features have exactly two different values.
 
-    Parameters
-    ----------
-    features : array, (examples, features)
-    sample : array, (some examples, features)
-        Features with more values in it need not be looked at any further.
+    Those with more in a sample of the examples need not be looked at any further.
     """
     low, high = sample.min(axis=0), sample.max(axis=0)
     candidates = np.flatnonzero(((sample == low) | (sample == high)).all(axis=0))
@@ -215,19 +196,8 @@ def _has_two(column: np.ndarray) -> bool:
     return bool(low < high and ((column == low) | (column == high)).all())
 
 
-def class_entropy(label: np.ndarray, classes: int) -> float:
-    """Return the entropy of labels, from 0 for one label to 1 where all classes are as frequent."""
-    return _entropy(label) / np.log(classes) if classes > 1 else 0.0
-
-
 def fisher(values: np.ndarray, label: np.ndarray) -> float:
-    """Return Lorena's F1: 1 / (1 + the highest discriminant ratio of a feature).
-
-    Parameters
-    ----------
-    values : array, (examples, features)
-    label : array of int, (examples,)
-    """
+    """Return Lorena's F1: 1 / (1 + the highest discriminant ratio of a feature)."""
     order = np.argsort(label, kind="stable")
     # Around 0: sums of squares are then as exact as they can be.
     values = (values - values.mean(axis=0))[order]
@@ -243,15 +213,7 @@ def fisher(values: np.ndarray, label: np.ndarray) -> float:
 def feature_information(
     values: np.ndarray, label: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return means over features of their entropy, and of their information on the label, in nats.
-
-    Parameters
-    ----------
-    values : array, (examples, features)
-    label : array of int, (examples,)
-    rng : Generator
-        To draw features where there are too many.
-    """
+    """Return means over features of their entropy and their information on the label, in nats."""
     if values.shape[1] > INFORMATION_COLUMNS:
         values = values[:, rng.choice(values.shape[1], INFORMATION_COLUMNS, replace=False)]
     binned = np.column_stack([_binned(column) for column in values.T])

@@ -1,22 +1,32 @@
 """A study of labelled data: which guesses about which datasets, and who learns from them."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from bciigl import __version__
 from bciigl.base.seeds import Seed
+from bciigl.base.threads import one_thread
 from bciigl.labelled.refit import labelled_learner
-from bciigl.labelled.rules import RULES, Labelled, Rule
+from bciigl.labelled.rules import RULES, Labelled, Rule, find_rule, interactions
+from bciigl.learn.action_inclusive import AI_IGL
+from bciigl.learn.bandit import BANDIT
+from bciigl.learn.full_conditional import FULL_CI
+from bciigl.study.cell import ONE_AT_A_TIME, versions
 from bciigl.study.grid import StudyError, key_of
+from bciigl.study.learning import Sessions, learn_from
+from bciigl.study.results import Finished, Kept, Learned
 
-LEARNERS = ("cb", "igl_full_ci", "ai_igl")
+if TYPE_CHECKING:
+    from bciigl.labelled.rows import LabelledRow
+
+LEARNERS = (BANDIT.id, FULL_CI.id, AI_IGL.id)
 REPEATS = 20
-KEPT = ("name", "openml_id", "n", "k", "features", "majority", "own_test", "digest", "notes")
 
 
 class Loads(Protocol):
@@ -24,6 +34,62 @@ class Loads(Protocol):
 
     def load(self) -> Labelled:
         """Return the data."""
+
+
+class _Described(Kept):
+    """A dataset as the folder of a study describes it: see `Dataset`."""
+
+    name: str
+    openml_id: int | None = Field(ge=1)
+    n: int = Field(ge=2)
+    k: int = Field(ge=2)
+    features: int = Field(ge=1)
+    majority: float = Field(gt=0, le=1)
+    own_test: bool
+    digest: str
+    notes: list[str]
+
+
+class _Document(Kept):
+    """A study as its folder describes it: see `LabelledStudy`."""
+
+    kind: Literal["labelled"]
+    bciigl: str
+    datasets: list[_Described] = Field(max_length=10_000)
+    feedback: list[str] = Field(max_length=1000)
+    learners: list[str] = Field(max_length=1000)
+    repeats: int = Field(ge=1, le=10_000)
+    seed: int = Field(ge=0)
+    samples: int | None = Field(ge=1)
+    table: str | None
+
+
+class LearnerResult(Learned):
+    """What one learner made of a repeat: for how many test examples its label was right."""
+
+    right: int = Field(ge=0)
+    tested: int = Field(ge=1)
+
+    @property
+    def entry(self) -> str:
+        """Who learned."""
+        return self.learner
+
+    @model_validator(mode="after")
+    def _share(self) -> "LearnerResult":
+        if self.right > self.tested:
+            raise ValueError("right should be at most tested")
+        return self
+
+
+class LabelledResult(Finished):
+    """What all learners of a cell made of a repeat."""
+
+    dataset: str
+    feedback: str
+    seed: int
+    samples: int | None
+    results: list[LearnerResult]
 
 
 @dataclass(frozen=True)
@@ -64,6 +130,22 @@ class Dataset:
         """What tables call it: the id that OpenML has for it, or its name."""
         return self.name if self.openml_id is None else self.openml_id
 
+    def load(self) -> Labelled:
+        """Return the data.
+
+        Raises
+        ------
+        StudyError
+            If they are not what they were when the study was begun.
+        """
+        if self.source is None:
+            raise StudyError(f"{self.id}: where the data are is not known")
+        data, digest = _loaded(self.source, self.digest)
+        if digest != self.digest:
+            _loaded.cache_clear()  # or data that are put back would not be seen
+            raise StudyError(f"{self.id}: the data have changed since the study began")
+        return data
+
 
 def describe(source: Loads) -> Dataset:
     """Return a dataset, or labelled data in memory, as a study knows it; it is read for that."""
@@ -93,6 +175,14 @@ def digest_of(data: Labelled) -> str:
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=1)
+def _loaded(source: Loads, expected: str) -> tuple[Labelled, str]:
+    # Cells of a dataset follow each other, and one dataset may be all that fits into memory. A file
+    # that has changed is read again for a study that was begun after it had.
+    data = source.load()
+    return data, digest_of(data)
+
+
 @dataclass(frozen=True)
 class LabelledCell:
     """One repeat with one dataset and one feedback rule: the unit of work.
@@ -111,7 +201,7 @@ class LabelledCell:
     entries : tuple of str
         The learners.
     rule : function or None
-        It comes along, so that a rule of one's own is known where the work is done.
+        It comes along, so that a custom rule is known where the work is done.
     """
 
     dataset: Dataset
@@ -121,6 +211,7 @@ class LabelledCell:
     samples: int | None
     entries: tuple[str, ...]
     rule: Rule | None = field(default=None, compare=False, repr=False)
+    result: ClassVar = LabelledResult
 
     @cached_property
     def key(self) -> str:
@@ -130,6 +221,7 @@ class LabelledCell:
     @property
     def identity(self) -> dict[str, Any]:
         """What its result depends on, as plain data."""
+        learners = {each: labelled_learner(each).make() for each in self.entries}
         return {
             "bciigl": __version__,
             "dataset": self.dataset.digest,
@@ -138,11 +230,8 @@ class LabelledCell:
             "seed": self.seed,
             "samples": self.samples,
             "learners": [
-                {
-                    "learner": each,
-                    "parameters": labelled_learner(each).make().get_params(),
-                }
-                for each in self.entries
+                {"learner": name, "parameters": each.get_params()}
+                for name, each in learners.items()
             ],
         }
 
@@ -150,6 +239,28 @@ class LabelledCell:
     def random(self) -> Seed:
         """Where its random numbers come from."""
         return Seed(self.seed).child(self.dataset.digest, "repeat", self.repeat)
+
+    def run(self) -> dict[str, Any]:
+        """Guess, let all learn from it, count what they get right; return plain data.
+
+        The same cell gives the same result in any process, whatever else is run there.
+        """
+        with ONE_AT_A_TIME, one_thread():
+            rule = self.rule or find_rule(self.feedback)
+            recorded = interactions(self.dataset.load(), rule, self.random, samples=self.samples)
+            results = [self._learned(recorded, each) for each in self.entries]
+        return {**self.identity, "versions": versions(), "results": results}
+
+    def _learned(self, sessions: Sessions, learner: str) -> dict[str, Any]:
+        seed = int(self.random.rng("learner").integers(2**32))
+        found = learn_from(sessions, labelled_learner(learner), seed=seed)
+        return {
+            "learner": learner,
+            "right": int(found.confusion.trace()),
+            "tested": int(found.confusion.sum()),
+            "verdict": None if found.diagnosis is None else found.diagnosis.verdict,
+            "objective": getattr(found.learner, "objective_", None),
+        }
 
 
 @dataclass(frozen=True)
@@ -162,8 +273,7 @@ class LabelledStudy:
     feedback : sequence of str
         Names of rules (`bciigl.labelled.rules.RULES`).
     learners : sequence of str
-    repeats : int
-    seed : int
+    repeats, seed : int
     samples : int, optional
         How many trials there are in each repeat; by default one for each example for training.
     table : str, optional
@@ -182,6 +292,7 @@ class LabelledStudy:
     seed: int = 0
     samples: int | None = None
     table: str | None = None
+    kind: ClassVar = "labelled"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a study."""
@@ -206,43 +317,39 @@ class LabelledStudy:
     @cached_property
     def cells(self) -> list[LabelledCell]:
         """All units of work, dataset by dataset: so that a worker reads each of them once."""
+        same = (self.seed, self.samples, tuple(self.learners))
         return [
-            LabelledCell(
-                dataset,
-                rule,
-                repeat,
-                self.seed,
-                self.samples,
-                tuple(self.learners),
-                RULES.get(rule),
-            )
+            LabelledCell(dataset, rule, repeat, *same, RULES.get(rule))
             for dataset in self.datasets
             for repeat in range(self.repeats)
             for rule in self.feedback
         ]
 
     def document(self) -> dict[str, Any]:
-        """Return plain data that describe it. Where the data are is nobody's concern."""
+        """Return plain data that describe it, but not where the data are."""
+        names = _Described.model_fields
         return {
+            "kind": self.kind,
             "bciigl": __version__,
-            "datasets": [{name: getattr(each, name) for name in KEPT} for each in self.datasets],
+            "datasets": [{name: getattr(each, name) for name in names} for each in self.datasets],
             "feedback": list(self.feedback),
             "learners": list(self.learners),
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "samples": self.samples,
-            "table": self.table,
+            **{name: getattr(self, name) for name in ("repeats", "seed", "samples", "table")},
         }
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> "LabelledStudy":
+    def read(cls, document: Any) -> "LabelledStudy":
         """Return the study that `document` described; it can be read, not run."""
-        datasets = [
-            Dataset(**{**each, "notes": tuple(each["notes"])}) for each in document["datasets"]
-        ]
-        listed = {name: tuple(document[name]) for name in ("feedback", "learners")}
-        rest = {name: document[name] for name in ("repeats", "seed", "samples", "table")}
-        return cls(tuple(datasets), **listed, **rest)
+        found = _Document.model_validate(document)
+        return cls(
+            tuple(Dataset(**{**dict(each), "notes": tuple(each.notes)}) for each in found.datasets),
+            tuple(found.feedback),
+            tuple(found.learners),
+            found.repeats,
+            found.seed,
+            found.samples,
+            found.table,
+        )
 
     def difference(self, other: "LabelledStudy") -> tuple[str, Any, Any] | None:
         """Return what makes the other another study; more of the same does not."""
@@ -251,3 +358,15 @@ class LabelledStudy:
             if ours != theirs:
                 return name, "none" if ours is None else ours, "none" if theirs is None else theirs
         return None
+
+    def rows(self, results: Mapping[str, LabelledResult]) -> "list[LabelledRow]":
+        """Return its table, as `bciigl.labelled.labelled_rows` does."""
+        from bciigl.labelled.rows import labelled_rows
+
+        return labelled_rows(self, results)
+
+    def read_row(self, document: Any) -> "LabelledRow":
+        """Return the row of its table that plain data describe."""
+        from bciigl.labelled.rows import LabelledRow
+
+        return LabelledRow.read(document, {each.id: each for each in self.datasets})

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean, shortened
 from bciigl.base.files import named_errors, written_folder
+from bciigl.base.json_files import first_problem, read_json
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn.diagnose import VERDICTS, Verdict
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
@@ -192,25 +193,12 @@ def _numbers(
 
 
 def _read_settings(path: Path) -> tuple[_Settings, Specification, Verdict | None]:
+    settings = read_json(path, _Settings, error=InputError)
     try:
-        settings = _Settings.model_validate_json(path.read_bytes(), strict=True)
         found = _find(settings.learner, settings.version)
         return settings, found, _diagnosis(settings, _kind(found)._diagnoses)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except ValidationError as error:
-        raise InputError(f"{path}: {_first_problem(error)}") from error
-
-
-def _first_problem(error: ValidationError, *within: str) -> str:
-    """Return where the first thing is that is wrong, and what."""
-    first = error.errors()[0]
-    place = ".".join(map(str, (*within, *first["loc"]))) or "file"
-    return f"{place}: {first['msg']}, got {shortened(first['input'])}"
 
 
 def _diagnosis(settings: _Settings, kinds: tuple[type[Verdict], ...]) -> Verdict | None:
@@ -223,7 +211,7 @@ def _diagnosis(settings: _Settings, kinds: tuple[type[Verdict], ...]) -> Verdict
             try:
                 found = TypeAdapter(kind).validate_json(json.dumps(values), strict=True)
             except ValidationError as error:
-                raise InputError(_first_problem(error, "diagnosis")) from error
+                raise InputError(first_problem(error, "diagnosis")) from error
             if found.verdict in VERDICTS:
                 return found
     raise InputError(f"diagnosis: should be that of {settings.learner}, got {shortened(values)}")

@@ -1,18 +1,18 @@
-"""Accuracy against noise, with all that it should be compared to."""
+"""Accuracy against noise or a varied field, with all that it should be compared to."""
 
 import textwrap
 from collections.abc import Sequence
 from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bciigl.base.registry import LEARNERS
 from bciigl.report.drawing import Drawing
 from bciigl.report.study_tables import by_setting
-from bciigl.report.style import GREY, NOISE_COLOR, SKY, SMALL, learner_style, new_figure, plain
+from bciigl.report.style import GREY, NOISE_COLOR, SKY, SMALL, legend_below, new_figure, plain
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
@@ -26,23 +26,56 @@ TITLE_WIDTH = 64
 """Characters that fit above the panels of a row."""
 
 
+class Across(NamedTuple):
+    """What accuracy is drawn against: noise (None), or a field of the protocol."""
+
+    field: str | None
+
+    def value(self, row: Row) -> float:
+        """Return where a row stands."""
+        return row.noise if self.field is None else row.varied[self.field]
+
+    @property
+    def words(self) -> str:
+        """What it is called in words."""
+        return self.field or "noise"
+
+
+def across(rows: Sequence[Row]) -> Across:
+    """Return noise or, if there is one level of it, the one field that is varied in numbers."""
+    varied = {name: {repr(row.varied[name]) for row in rows} for name in rows[0].varied}
+    several = [name for name, values in varied.items() if len(values) > 1]
+    if len({row.noise for row in rows}) == 1 and len(several) == 1:
+        values = [row.varied[several[0]] for row in rows]
+        if all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in values):
+            return Across(several[0])
+    return Across(None)
+
+
 def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
     """Return accuracy against noise as `accuracy_figure` draws it, with its numbers."""
     published = any(row.published for row in rows)
+    against = across(rows)
     caption = (
-        "Accuracy against noise: means over sessions with 95 % intervals. Learners are drawn side "
-        "by side at each noise level."
+        f"Accuracy against {against.words}: means over sessions with 95 % intervals. Learners are "
+        f"drawn side by side at each {'noise level' if against.field is None else 'value'}."
         + (" Stars are published figures with their standard errors." if published else "")
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
     best = max(
-        rows, key=lambda row: (row.noise, row.control is None, not LEARNERS.get(row.learner).told)
+        rows,
+        key=lambda row: (
+            against.value(row),
+            row.control is None,
+            not LEARNERS.get(row.learner).told,
+        ),
     )
+    places = len({against.value(row) for row in rows})
     alt = (
-        f"Accuracy of {len({row.label for row in rows})} learners and controls at "
-        f"{len({row.noise for row in rows})} noise levels; {best.label} has "
-        f"{best.accuracy.mean:.1f} % at noise {best.noise:g}."
+        f"Accuracy of {len({row.label for row in rows})} learners and controls at {places} "
+        f"{'noise levels' if against.field is None else f'values of {against.field}'}; "
+        f"{best.label} has {best.accuracy.mean:.1f} % at {against.words} {against.value(best):g}."
     )
     return Drawing("accuracy", accuracy_figure(rows), caption, alt, accuracy_columns(rows))
 
@@ -50,6 +83,7 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
 def accuracy_figure(rows: Sequence[Row]) -> Figure:
     """Return accuracy against noise: a panel for each combination of varied fields.
 
+    Where one field alone is varied, in numbers and at one noise level, it is drawn against that.
     Means with 95 % intervals, published figures with their standard errors, and chance as permuted
     test labels give it.
 
@@ -58,29 +92,25 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
     rows : sequence of Row
         Of a study; those that belong to one learner are joined.
     """
-    panels = by_setting(rows)
-    noise, styles = sorted({row.noise for row in rows}), _styles(rows)
-    across = min(len(panels), MOST_ACROSS)
-    down = -(-len(panels) // across)
+    against = across(rows)
+    panels = by_setting(rows) if against.field is None else {f"noise {rows[0].noise:g}": rows}
+    levels, styles = sorted({against.value(row) for row in rows}), _styles(rows)
+    wide = min(len(panels), MOST_ACROSS)
+    down = -(-len(panels) // wide)
     figure = new_figure(PANEL_HEIGHT * down)
-    axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-    shown: dict[str, Artist] = {}
+    axes = list(figure.subplots(down, wide, squeeze=False, sharey=True).flat)
     for number, (title, mine) in enumerate(panels.items()):
         axis = axes[number]
-        _draw(axis, mine, noise, styles)
-        axis.set_title(_wrapped(title, TITLE_WIDTH // across), fontsize=SMALL)
-        if number + across < len(panels):
+        _draw(axis, mine, against, levels, styles)
+        axis.set_title(_wrapped(title, TITLE_WIDTH // wide), fontsize=SMALL)
+        if number + wide < len(panels):
             axis.set_xlabel("")
             axis.tick_params(labelbottom=False)
-        if number % across:
+        if number % wide:
             axis.set_ylabel("")
-        handles, labels = axis.get_legend_handles_labels()
-        shown = dict(zip(labels, handles, strict=True)) | shown
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    figure.legend(
-        shown.values(), shown, loc="outside lower center", ncols=2, frameon=False, fontsize=SMALL
-    )
+    legend_below(figure)
     return figure
 
 
@@ -112,9 +142,8 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict]:
     """Return how each learner and control is drawn, the same in all panels."""
     labels = dict.fromkeys(row.label for row in rows)
     others = cycle(CONTROL_STYLES)
-    return {
-        label: learner_style(label) if label in LEARNERS.ids else next(others) for label in labels
-    }
+    known = {label: LEARNERS.get(label).style for label in labels if label in LEARNERS.ids}
+    return {label: known.get(label) or next(others) for label in labels}
 
 
 def _wrapped(title: str, width: int) -> str:
@@ -122,27 +151,29 @@ def _wrapped(title: str, width: int) -> str:
     return "\n".join(lines).replace("$", r"\$")
 
 
-def _draw(axis: Axes, rows: list[Row], noise: list[float], styles: dict[str, dict]) -> None:
+def _draw(
+    axis: Axes, rows: Sequence[Row], against: Across, levels: list[float], styles: dict[str, dict]
+) -> None:
     # Levels and learners have the same places in all panels, whatever is missing there.
-    place = {level: number for number, level in enumerate(noise)}
+    number = {level: place for place, level in enumerate(levels)}
+    place = {id(row): number[against.value(row)] for row in rows}
     # Side by side, as many learners are at the same height.
     aside = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)), strict=True))
-    chance = {row.noise: row.chance for row in reversed(rows)}
-    levels = sorted(chance)
-    band = np.array([chance[level].interval for level in levels])
-    middle = [place[level] for level in levels]
+    chance = {place[id(row)]: row.chance for row in reversed(rows)}
+    middle = sorted(chance)
+    band = np.array([chance[each].interval for each in middle])
     edges = np.r_[middle[0] - 0.5, middle, middle[-1] + 0.5]
     low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
     axis.fill_between(edges, low, high, color=NOISE_COLOR, lw=0, label="chance, 95 %")
     for label in dict.fromkeys(row.label for row in rows):
-        mine = sorted((row for row in rows if row.label == label), key=lambda row: row.noise)
-        _line(axis, mine, [place[row.noise] + aside[label] for row in mine], styles[label])
+        mine = sorted((row for row in rows if row.label == label), key=against.value)
+        _line(axis, mine, [place[id(row)] + aside[label] for row in mine], styles[label])
     _published(axis, rows, place, aside, styles)
-    axis.set_xticks(range(len(noise)), [f"{level:g}" for level in noise])
+    axis.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
     axis.set(
-        xlabel="noise (1 is the real brain's)",
+        xlabel="noise (1 is the real brain's)" if against.field is None else against.field,
         ylabel="options recognised (%)",
-        xlim=(-0.5, len(noise) - 0.5),
+        xlim=(-0.5, len(levels) - 0.5),
         ylim=(0, 104),
     )
     axis.grid(axis="y", color="#e9ecef", lw=0.6)
@@ -158,17 +189,17 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
     axis.errorbar(places, means, errors, label=rows[0].label, capsize=2, elinewidth=1, **look)
 
 
-def _published(axis: Axes, rows: list[Row], place: dict, aside: dict, styles: dict) -> None:
-    # Learners may be compared with the same figure: it is drawn once.
-    known = [
-        row
-        for row in rows
-        if row.published and LEARNERS.get(row.learner).published_as == row.learner
-    ]
-    for label in dict.fromkeys(row.label for row in known):
-        mine = [row for row in known if row.label == label]
+def _published(axis: Axes, rows: Sequence[Row], place: dict, aside: dict, styles: dict) -> None:
+    drawn = set()
+    for label in dict.fromkeys(row.label for row in rows if row.published):
+        mine = [row for row in rows if row.label == label and row.published]
+        # Learners that are compared with the same figure have it once.
+        theirs = LEARNERS.get(mine[0].learner).published_as
+        if theirs in drawn:
+            continue
+        drawn.add(theirs)
         axis.errorbar(
-            [place[row.noise] + aside[label] for row in mine],
+            [place[id(row)] + aside[label] for row in mine],
             [row.published.accuracy for row in mine],
             [row.published.standard_error for row in mine],
             ls="none", marker="*", ms=11, mfc="white", capsize=3,

@@ -1,4 +1,4 @@
-"""The report of a study of labelled data."""
+"""The report of a study of labelled data: its tables, figures and words."""
 
 import platform
 import re
@@ -6,33 +6,50 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from matplotlib.axes import Axes
+
 from bciigl.base.progress import Notify, silent
-from bciigl.labelled import table1, table3
-from bciigl.labelled.features import TABLE4, MetaFeatures, learnability
-from bciigl.labelled.notes import labelled_notes
-from bciigl.labelled.rows import SUBSETS, LabelledRow, averages, labelled_rows
+from bciigl.base.registry import LEARNERS
+from bciigl.labelled import paper
+from bciigl.labelled.learnable import TABLE4, Learnability
+from bciigl.labelled.paper import labelled_notes
+from bciigl.labelled.rows import ALL_SETS, Average, LabelledRow, averages
 from bciigl.labelled.rules import MOST_FEATURES, TEST_SHARE
-from bciigl.labelled.study import LEARNERS, LabelledStudy
-from bciigl.report.labelled_drawings import bandit_drawing, learners_drawing
-from bciigl.report.labelled_tables import (
-    average_table,
-    dataset_tables,
-    learner_table,
-    over_repeats,
-    share,
-)
+from bciigl.labelled.study import LEARNERS as USUAL
+from bciigl.labelled.study import LabelledStudy
+from bciigl.learn.action_inclusive import AI_IGL
+from bciigl.learn.bandit import BANDIT
+from bciigl.report.drawing import Drawing
 from bciigl.report.learnable import forest_table, importance_drawing, scatter_drawing
 from bciigl.report.methods import MOST_NAMED, counted, listed, references
-from bciigl.report.page import KeyNumber, Notice, Section
+from bciigl.report.page import KeyNumber, Section
 from bciigl.report.results import told
-from bciigl.report.study_tables import interval, mean
+from bciigl.report.study import unfinished, versions_told
+from bciigl.report.study_tables import (
+    in_full,
+    learner_lines,
+    mean,
+    over_repeats,
+    percent,
+    published,
+    sentence,
+)
+from bciigl.report.style import GREY, SMALL, in_figure, legend_below, new_figure, plain
 from bciigl.report.table import Table
 from bciigl.study.store import Results
 
+FEW_SETS = 3
+"""Up to this many datasets are shown learner by learner, more of them dataset by dataset."""
 SCATTERED = ("n_by_k", "n", "max_fisher_discrim", "1nn_accuracy", "naive_bayes_accuracy")
 SCATTERED += ("noise_signal_ratio",)
 """Meta-features whose scatter plots are drawn, if no forest says which are important."""
 MOST_SCATTERED = 6
+FIGURE_HEIGHT = 3.7
+ROOM = 66
+"""Letters that fit side by side into a figure."""
+FEW_COLUMNS, MOST_LINES = 4, 3
+"""Columns up to which a rule's name is one line, and how many it has at most."""
 _RULE_WORDS = {
     "action_reward": "it was the pair of action and reward",
     "coded": "it was a random code of the action in 16 dimensions (SD 2) with unit Gaussian noise, "
@@ -46,7 +63,8 @@ _RULE_WORDS = {
 def labelled_sections(
     study: LabelledStudy,
     results: Results,
-    features: MetaFeatures | None = None,
+    rows: Sequence[LabelledRow],
+    learnability: Sequence[Learnability] | None = (),
     *,
     report: Notify = silent,
 ) -> list[Section]:
@@ -57,37 +75,30 @@ def labelled_sections(
     study : LabelledStudy
     results : dict
         Of its finished cells.
-    features : dict, optional
-        Meta-features of its datasets, if they have been measured.
+    rows : sequence of LabelledRow
+        Its table, as `read_rows` gives it.
+    learnability : sequence of Learnability, or None
+        What `bciigl reproduce features` found; None if that was with other results.
     report : function, optional
-        Told what begins.
+        Told what is being done.
     """
-    report("adding up")
-    rows = labelled_rows(study, results)
-    parts = [_head(study, results, rows), *_tables(study, rows)]
-    if features:
-        report("growing forests")
-        parts += _learnable(rows, features)
+    report("drawing")
+    names = [*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)]
     return [
-        *parts,
-        Section("What to know", [_sentence(each, study) for each in labelled_notes(study)]),
+        _head(study, results, rows),
+        *_tables(study, rows),
+        *_learnable(learnability),
+        Section("What to know", [sentence(each, names) for each in labelled_notes(study)]),
         _methods(study),
         _again(study, results),
     ]
 
 
-def _sentence(note: str, study: LabelledStudy) -> str:
-    """Return a note that begins as a sentence does, unless it begins with a name."""
-    names = {*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)}
-    named = any(re.match(rf"{re.escape(each)}\b", note) for each in names)
-    return note if named else f"{note[0].upper()}{note[1:]}"
-
-
 def labelled_lead(study: LabelledStudy) -> str:
     """Return what the report says below its title."""
     about = {
-        table1.NAME: "Table 1 of the paper: labels of OpenML's datasets, guessed without labels.",
-        table3.NAME: "Table 3 of the paper: MNIST, answered with images of other digits.",
+        paper.TABLE1: "Table 1 of the paper: labels of OpenML's datasets, guessed without labels.",
+        paper.TABLE3: "Table 3 of the paper: MNIST, answered with images of other digits.",
     }.get(study.table, "Labels guessed without labels.")
     return (
         f"{about} {counted(len(study.datasets), 'dataset')}, "
@@ -95,53 +106,239 @@ def labelled_lead(study: LabelledStudy) -> str:
     )
 
 
+def dataset_tables(rows: Sequence[LabelledRow]) -> dict[str, Table]:
+    """Return a table for each feedback rule, by its name: a line a dataset."""
+    rules = dict.fromkeys(row.feedback for row in rows)
+    return {rule: _datasets([row for row in rows if row.feedback == rule]) for rule in rules}
+
+
+def _datasets(rows: list[LabelledRow]) -> Table:
+    learners = list(dict.fromkeys(row.learner for row in rows))
+    known = any(row.published for row in rows)
+    head = ["dataset", "N", "K", "constant"]
+    for learner in learners:
+        head += [learner, "published"] if known else [learner]
+    ratio = AI_IGL.id in learners
+    table = Table([*head, f"{AI_IGL.id} / {BANDIT.id}"] if ratio else head, [])
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        mine = {row.learner: row for row in rows if row.dataset == dataset}
+        name = dataset.name if dataset.openml_id is None else f"{dataset.openml_id} {dataset.name}"
+        line = [name, f"{dataset.n}", f"{dataset.k}", f"{100 * dataset.majority:.1f}"]
+        for learner in learners:
+            row = mine.get(learner)
+            line.append("-" if row is None else mean(row.accuracy))
+            if known:
+                line.append("-" if row is None else published(row.published))
+        if ratio:
+            line.append(share(mine[AI_IGL.id].relative) if AI_IGL.id in mine else "-")
+        table.rows.append(line)
+    return table
+
+
+def learner_table(rows: Sequence[LabelledRow]) -> Table:
+    """Return learners by feedback rules, with details: for few datasets."""
+    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
+    several = len({dataset for dataset, _ in columns}) > 1
+    heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in columns]
+    table = Table(["feedback", *heads], [])
+    relative = f"relative to {BANDIT.id}"
+    details = (
+        (relative, lambda row: "-" if row.learner == BANDIT.id else share(row.relative)),
+        ("trusted repeats", lambda row: percent(row.trusted)),
+    )
+    for learner in dict.fromkeys(row.learner for row in rows):
+        mine = {(row.dataset.id, row.feedback): row for row in rows if row.learner == learner}
+        table.rows.extend(learner_lines(learner, [mine.get(each) for each in columns], details))
+    return table
+
+
+def average_table(found: Sequence[Average]) -> Table:
+    """Return what learners reach on average over subsets of the datasets."""
+    head = ["subset, feedback, learner", "datasets", "accuracy", f"relative to {BANDIT.id}"]
+    head += ["of means", "published, same sets", "Table 1, all its sets"]
+    lines = [
+        [
+            f"{each.subset}, {each.feedback}, {each.learner}",
+            str(each.datasets),
+            mean(each.accuracy),
+            "-" if each.relative is None else mean(each.relative, 2),
+            "-" if each.learner == BANDIT.id else share(each.of_means),
+            "-" if each.published is None else _same_sets(each),
+            published(each.table1),
+        ]
+        for each in found
+    ]
+    return Table(head, lines)
+
+
+def share(value: float | None) -> str:
+    """Return a share as percent."""
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _same_sets(each: Average) -> str:
+    count = each.published_datasets
+    part = "" if count == each.datasets else f" ({counted(count, 'set')})"
+    return f"{each.published:.2f}{part}"
+
+
+def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
+    """Return the accuracy of blind learners against cb's: a panel a rule, a point a dataset.
+
+    Parameters
+    ----------
+    rows : sequence of LabelledRow
+        With those of cb.
+    """
+    bandit = {(row.dataset, row.feedback): row for row in rows if row.learner == BANDIT.id}
+    pairs = [
+        (row, bandit[row.dataset, row.feedback])
+        for row in rows
+        if row.learner != BANDIT.id and (row.dataset, row.feedback) in bandit
+    ]
+    rules = list(dict.fromkeys(row.feedback for row, _ in pairs))
+    figure = new_figure(FIGURE_HEIGHT)
+    axes = figure.subplots(1, len(rules), squeeze=False, sharey=True)[0]
+    for axis, rule in zip(axes, rules, strict=True):
+        _against_bandit(axis, [each for each in pairs if each[0].feedback == rule])
+        axis.set_title(in_figure(rule, ROOM // len(rules)), fontsize=SMALL)
+    axes[0].set_ylabel("accuracy without rewards (%)")
+    legend_below(figure)
+    datasets = len({row.dataset for row, _ in pairs})
+    caption = (
+        f"Accuracy without rewards against that of {BANDIT.id}, which is told them, on {datasets} "
+        "datasets; on the line they are the same."
+        + (" Stars: AI-IGL against CB as published." if any(r.published for r in rows) else "")
+    )
+    best = [row.relative for row, _ in pairs if row.learner == AI_IGL.id and row.relative]
+    alt = f"Accuracy of blind learners against the contextual bandit's on {datasets} datasets" + (
+        f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it." if best else "."
+    )
+    return Drawing("against_cb", figure, caption, alt, row_columns(rows))
+
+
+def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) -> None:
+    axis.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=0)
+    for learner in dict.fromkeys(row.learner for row, _ in pairs):
+        mine = [
+            (cb.accuracy.mean, row.accuracy.mean) for row, cb in pairs if row.learner == learner
+        ]
+        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
+        axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, label=learner, **style)
+    known = [
+        (cb.published.accuracy, row.published.accuracy)
+        for row, cb in pairs
+        if row.learner == AI_IGL.id and row.published
+    ]
+    if known:
+        axis.plot(
+            *zip(*known, strict=True), ls="none", marker="*", ms=7, mfc="white",
+            color=AI_IGL.style["color"], label=f"{AI_IGL.id}, published",
+        )  # fmt: skip
+    label = f"accuracy of {BANDIT.id} (%)"
+    axis.set(xlabel=label, xlim=(0, 104), ylim=(0, 104), aspect="equal")
+    axis.set_axisbelow(True)
+    plain(axis)
+
+
+def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
+    """Return the accuracy of learners with each feedback rule, with intervals: for few datasets."""
+    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
+    several = len({dataset for dataset, _ in columns}) > 1
+    names = [
+        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
+    ]
+    learners = list(dict.fromkeys(row.learner for row in rows))
+    aside = dict(zip(learners, np.linspace(-0.2, 0.2, len(learners)), strict=True))
+    figure = new_figure(FIGURE_HEIGHT)
+    axis = figure.subplots()
+    for learner in learners:
+        mine = [row for row in rows if row.learner == learner]
+        places = [columns.index((row.dataset.id, row.feedback)) + aside[learner] for row in mine]
+        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
+        means = np.array([row.accuracy.mean for row in mine])
+        ends = np.array([row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine])
+        axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **style)
+        known = [(place, row) for place, row in zip(places, mine, strict=True) if row.published]
+        if known:
+            axis.errorbar(
+                [place + 0.07 for place, _ in known],
+                [row.published.accuracy for _, row in known],
+                [row.published.standard_error for _, row in known],
+                ls="none", marker="*", ms=10, mfc="white", capsize=2, color=style.get("color"),
+                label=f"{learner}, published ± SE",
+            )  # fmt: skip
+    classes = {(row.dataset.id, row.feedback): row.dataset.k for row in rows}
+    for place, each in enumerate(columns):
+        chance = [100 / classes[each]] * 2
+        axis.plot([place - 0.5, place + 0.5], chance, color=GREY, lw=0.8, ls=":", label="chance")
+    axis.set_xticks(range(len(columns)), names)
+    axis.set(ylabel="labels recognised (%)", ylim=(0, 104), xlim=(-0.5, len(columns) - 0.5))
+    axis.grid(axis="y", color="#e9ecef", lw=0.6)
+    plain(axis)
+    legend_below(figure)
+    stars = ", and published figures with their standard errors (stars)"
+    caption = (
+        "Accuracy of all learners: means over repeats with 95 % intervals"
+        f"{stars if any(row.published for row in rows) else ''}. {BANDIT.id} is told the rewards."
+    )
+    shown = ", ".join(f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" for row in rows)
+    return Drawing("accuracy", figure, caption, f"Accuracy: {shown}.", row_columns(rows))
+
+
+def _column_name(rule: str, dataset: int | str, columns: int) -> str:
+    """Return what stands below a column, in lines that are short where there are many columns."""
+    lines = re.findall("[^_]*_?", rule)[:MOST_LINES] if columns > FEW_COLUMNS else [rule]
+    return "\n".join(in_figure(each, ROOM // columns) for each in (*lines, dataset) if each != "")
+
+
+def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:
+    """Return the numbers of rows, a line for each."""
+    names = ("dataset", "name", "n", "k", "best_constant", "feedback", "learner", "accuracy")
+    names += ("standard_error", "repeats", "published", "published_standard_error")
+    documents = [row.as_dict() for row in rows]
+    columns = {name: [each[name] for each in documents] for name in names}
+    ends = [each["interval"] or (None, None) for each in documents]
+    return {**columns, "interval_low": [e[0] for e in ends], "interval_high": [e[1] for e in ends]}
+
+
 def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -> Section:
-    numbers = []
+    who = f"{AI_IGL.id} ({told(AI_IGL.id)}), feedback"
     if len(study.datasets) == 1:
-        numbers += [
+        numbers = [
             KeyNumber(
                 f"{row.accuracy.mean:.1f} %",
-                f"accuracy of {row.learner} ({told(row.learner)}), feedback {row.feedback}",
-                f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
-                if row.repeats > 1
-                else "of one repeat",
+                f"accuracy of {who} {row.feedback}",
+                in_full(row, "repeat"),
             )
             for row in rows
-            if row.learner == "ai_igl"
+            if row.learner == AI_IGL.id
         ]
     else:
-        numbers += [
+        numbers = [
             KeyNumber(
                 f"{each.accuracy.mean:.1f} %",
-                f"mean accuracy of {each.learner} ({told(each.learner)}), feedback {each.feedback}",
-                f"{share(each.of_means)} of cb's" if each.of_means else "",
+                f"mean accuracy of {who} {each.feedback}",
+                f"{share(each.of_means)} of {BANDIT.id}'s" if each.of_means else "",
             )
             for each in averages(rows)
-            if each.subset == SUBSETS[0].name and each.learner == "ai_igl"
+            if each.subset == ALL_SETS and each.learner == AI_IGL.id
         ]
-    done = sum(cell.key in results for cell in study.cells)
-    numbers.append(KeyNumber(str(done), "finished repeats"))
-    notices = []
-    if missing := len(study.cells) - done:
-        text = (
-            f"Of {len(study.cells)} repeats {missing} are not there, unfinished or failed: means "
-            "are over the others. The command that began the study goes on with it."
-        )
-        notices.append(Notice("unsure", "Not all is here", text))
-    return Section("At a glance", numbers=numbers, notices=notices)
+    numbers.append(KeyNumber(str(len(results)), "finished repeats"))
+    return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "repeats"))
 
 
 def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
-    words = f"{over_repeats(rows)[0].upper()}{over_repeats(rows)[1:]}."
-    if len(study.datasets) <= 3:
+    words = f"{sentence(over_repeats(rows, 'repeat'))}."
+    if len(study.datasets) <= FEW_SETS:
         drawings = [learners_drawing(rows)]
         return [Section("The table", [words], tables=[learner_table(rows)], drawings=drawings)]
     tables = [each._replace(caption=rule) for rule, each in dataset_tables(rows).items()]
-    blind = {row.learner for row in rows} - {"cb"}
-    drawings = [bandit_drawing(rows)] if "cb" in study.learners and blind else []
+    learners = {row.learner for row in rows}
+    drawings = [bandit_drawing(rows)] if learners > {BANDIT.id} else []
     about = (
-        "Means over datasets with standard errors over them. Relative to cb: the mean over "
-        "datasets of their own ratios, as in the paper; of means: the ratio of both mean "
+        f"Means over datasets with standard errors over them. Relative to {BANDIT.id}: the mean "
+        "over datasets of their own ratios, as in the paper; of means: the ratio of both mean "
         "accuracies."
     )
     return [
@@ -150,24 +347,27 @@ def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
     ]
 
 
-def _learnable(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Section]:
-    found = learnability(rows, features)
-    published = next(each.points for each in found if each.results == TABLE4)
+def _learnable(found: Sequence[Learnability] | None) -> list[Section]:
+    if found is None:
+        words = "What was found is of other results: run bciigl reproduce features again."
+        return [Section("What makes a dataset learnable", [words])]
     sections = []
     for place, each in enumerate(found):
         whole = each.forests[0]
         drawings = [importance_drawing(whole)] if whole.importances else []
-        if each.results != TABLE4 and each.points:
+        if each.results != TABLE4 and each.datasets:
             ranked = sorted(whole.importances, key=whole.importances.get, reverse=True)
             names = ranked[:MOST_SCATTERED] or SCATTERED
             # Grey points, once: the paper's results on all its datasets.
-            drawings.append(scatter_drawing(each.points, names, () if place else published))
-        ending = re.sub(r"\W+", "_", each.results)
+            drawings.append(
+                scatter_drawing(each.datasets, names, () if place else found[-1].datasets)
+            )
+        ending, table = re.sub(r"\W+", "_", each.results), forest_table(each.forests)
         sections.append(
             Section(
                 f"What makes a dataset learnable: {each.results}",
-                [forest_table(each.forests).caption],
-                tables=[forest_table(each.forests)._replace(caption="")],
+                [table.caption],
+                tables=[table._replace(caption="")],
                 drawings=[replace(one, name=f"{one.name}_{ending}") for one in drawings],
             )
         )
@@ -196,12 +396,12 @@ def _methods(study: LabelledStudy) -> Section:
         f"Interactions were made from labelled data ({which}): the context was an example, the "
         "action a label drawn uniformly at random, the reward whether it was right, and the "
         f"feedback followed from action and reward. {rules} Features of which there were more than "
-        f"{MOST_FEATURES} were reduced to so many principal components of the training data. From "
-        "contexts, actions and feedback, but no labels and no rewards, we learned policies by "
-        "interaction-grounded learning with action-inclusive feedback (AI-IGL; Xie et al., 2022), "
-        "in bciigl's own procedure, and under full conditional independence (Xie et al., 2021). "
-        "For comparison, we trained a contextual bandit that was told the rewards, by the "
-        "likelihood of a softmax policy where one label is right. Policies were tested on "
+        f"{MOST_FEATURES} were reduced to {MOST_FEATURES} principal components of the training "
+        "data. From contexts, actions and feedback, but no labels and no rewards, we learned "
+        "policies by interaction-grounded learning with action-inclusive feedback (AI-IGL; Xie et "
+        "al., 2022), in bciigl's own procedure, and under full conditional independence (Xie et "
+        "al., 2021). For comparison, we trained a contextual bandit that was told the rewards, by "
+        "the likelihood of a softmax policy where one label is right. Policies were tested on "
         f"{tested}; accuracies are {means}. All learners are scikit-learn estimators (Pedregosa et "
         f"al., 2011). The random seed was {study.seed}."
     )
@@ -209,13 +409,7 @@ def _methods(study: LabelledStudy) -> Section:
 
 
 def _again(study: LabelledStudy, results: Results) -> Section:
-    versions = sorted(
-        {
-            ", ".join(f"{name} {each}" for name, each in {"bciigl": r.bciigl, **r.versions}.items())
-            for r in results.values()
-        }
-    )
-    about = [("seed", str(study.seed)), ("learned with", "; ".join(versions))]
+    about = [("seed", str(study.seed)), ("learned with", versions_told(results))]
     about.append(("Python", platform.python_version()))
     data = [
         [str(each.id), each.name, str(each.n), str(each.features), str(each.k), each.digest[:12]]
@@ -225,10 +419,9 @@ def _again(study: LabelledStudy, results: Results) -> Section:
     words = (
         "The command below makes the same study again, with the same numbers if the data and the "
         "versions are the same; DATA is where the datasets are."
-        if command
-        else "No command makes this study again: it was made in Python, with what follows."
     )
     if not command:
+        words = "No command makes this study again: it was made in Python, with what follows."
         about += [("feedback", ", ".join(study.feedback)), ("learners", ", ".join(study.learners))]
         about += [("repeats", str(study.repeats)), ("samples", str(study.samples or "all"))]
     return Section(
@@ -244,9 +437,11 @@ def _again(study: LabelledStudy, results: Results) -> Section:
 
 def _command(study: LabelledStudy) -> str:
     """Return the command that makes a study, or nothing if none does."""
-    tables = {table1.NAME: (table1.FEEDBACK, None), table3.NAME: (table3.FEEDBACK, table3.SAMPLES)}
-    usual, samples = tables.get(study.table, ((), None))
-    shipped = set(study.feedback) <= set(_RULE_WORDS) and tuple(study.learners) == LEARNERS
+    usual, samples = {
+        paper.TABLE1: (paper.TABLE1_FEEDBACK, None),
+        paper.TABLE3: (paper.TABLE3_FEEDBACK, paper.SAMPLES),
+    }.get(study.table, ((), None))
+    shipped = set(study.feedback) <= set(_RULE_WORDS) and tuple(study.learners) == USUAL
     if not (usual and shipped and study.samples == samples):
         return ""
     words = ["bciigl", "reproduce", study.table, "--data", "DATA"]

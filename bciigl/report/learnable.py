@@ -3,22 +3,26 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from bciigl.base.errors import BciiglError
-from bciigl.labelled.learnable import SUCCESS, Forest
+from bciigl.labelled.learnable import SUCCESS, Forest, Point
+from bciigl.learn.bandit import BANDIT
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import BLUE, GREY, NOISE_COLOR, ORANGE, SMALL, new_figure, plain
+from bciigl.report.style import (
+    BLUE,
+    GREY,
+    NOISE_COLOR,
+    ORANGE,
+    SMALL,
+    legend_below,
+    new_figure,
+    plain,
+)
 from bciigl.report.table import INDENT, Table
-
-Point = Mapping[str, Any]
-"""A dataset: some of its meta-features, and ``relative``, AI-IGL's accuracy by cb's."""
 
 BAR_HEIGHT, MARGIN = 0.24, 0.7
 PANEL_HEIGHT, LEGEND_HEIGHT = 2.1, 0.6
@@ -39,8 +43,6 @@ STYLES = {
 
 def importance_drawing(forest: Forest) -> Drawing:
     """Return by which meta-features a forest tells successes: bars, the longest at the top."""
-    if not forest.importances:
-        raise BciiglError(f"{forest.subset}: no importances to draw: {forest.reason}")
     ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
     names, weights = (list(column) for column in zip(*ranked, strict=True))
     figure = new_figure(BAR_HEIGHT * len(names) + MARGIN)
@@ -89,11 +91,6 @@ def scatter_drawing(
         "failure": [each for each in points if each["relative"] < SUCCESS],
         "success": [each for each in points if each["relative"] >= SUCCESS],
     }
-    if not features or not (points or published):
-        raise BciiglError("a scatter of datasets should have a meta-feature and a dataset")
-    absent = [name for name in features if not any(name in p for p in (*points, *published))]
-    if absent:
-        raise BciiglError(f"no dataset has the meta-feature {absent[0]!r}")
     also = f" Grey points are {len(published)} published datasets." if published else ""
     caption = (
         "AI-IGL's accuracy by the contextual bandit's, which sees the reward, against "
@@ -153,21 +150,16 @@ def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -
     down = math.ceil(len(features) / across)
     figure = new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-    shown: dict[str, Artist] = {}
     for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
         _panel(axis, kinds, name)
         if number % across == 0:
-            axis.set_ylabel("relative to cb")
-        handles, labels = axis.get_legend_handles_labels()
-        shown |= dict(zip(labels, handles, strict=True))
+            axis.set_ylabel(f"relative to {BANDIT.id}")
     highest = max(each["relative"] for mine in kinds.values() for each in mine)
     axes[0].set_ylim(-0.05, 1.06 * max(highest, 1))
     for axis in axes[len(features) :]:
         axis.set_visible(False)
-    figure.legend(
-        shown.values(), shown, loc="outside lower center", ncols=len(shown), frameon=False,
-        fontsize=SMALL, handletextpad=0.4, columnspacing=1.2,
-    )  # fmt: skip
+    shown = 1 + sum(map(bool, kinds.values()))
+    legend_below(figure, ncols=shown, handletextpad=0.4, columnspacing=1.2)
     return figure
 
 

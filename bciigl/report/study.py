@@ -3,54 +3,69 @@
 import json
 import platform
 import shlex
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
-from bciigl.loop import record
 from bciigl.protocol import dump
 from bciigl.protocol.model import Protocol
-from bciigl.recording import open_dataset
-from bciigl.report.accuracy import accuracy_drawing
+from bciigl.recording import Dataset
+from bciigl.report.accuracy import accuracy_drawing, across
 from bciigl.report.methods import counted, listed, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section
 from bciigl.report.results import told
-from bciigl.report.study_tables import accuracy_tables, difference_tables, interval, mean
+from bciigl.report.study_tables import (
+    accuracy_tables,
+    difference_tables,
+    in_full,
+    sentence,
+)
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
-from bciigl.study import Row, Study, rows
+from bciigl.study import Row, Study
 from bciigl.study.grid import Cell, in_words
 from bciigl.study.notes import control_notes, scanner_notes
-from bciigl.study.store import Results
+from bciigl.study.store import AnyStudy, Results
 from bciigl.study.table2 import NAME, departures
 
+NO_EXAMPLE = (
+    "No recorded session of this study is at hand, so none is drawn: the command that made the "
+    "study records one."
+)
 
-def study_sections(study: Study, results: Results, *, report: Notify = silent) -> list[Section]:
+
+def study_sections(
+    study: Study,
+    results: Results,
+    table: Sequence[Row],
+    example: tuple[Cell, Dataset] | None = None,
+    *,
+    report: Notify = silent,
+) -> list[Section]:
     """Return the report of a study; the first section is its head.
-
-    One of its sessions is simulated again, to be drawn as an example.
 
     Parameters
     ----------
     study : Study
     results : dict
         Of its finished cells.
+    table : sequence of Row
+        Its table, as `read_rows` gives it.
+    example : (Cell, Dataset), optional
+        A session of it, as `open_example` gives it, to be drawn.
     report : function, optional
-        Told what begins.
+        Told what is being done.
     """
-    table = rows(study, results)
-    cell = _example(study, results)
     return [
         _head(study, results, table),
         *_accuracy(table),
         *_differences(table),
         *_controls(study),
         *_departures(study),
-        *_views(cell, report),
-        _methods(study, cell.protocol),
+        *_views(example),
+        _methods(study, study.example(results).protocol),
         _again(study, results),
         Section(
             "Protocol",
@@ -63,19 +78,14 @@ def study_sections(study: Study, results: Results, *, report: Notify = silent) -
 def lead(study: Study) -> str:
     """Return what the report says below its title."""
     about = study.protocol.description.strip()
+    if study.table == NAME:
+        about = "Table 2 of the paper: imagined numbers decoded at growing noise."
     whole = f"A study of {counted(len(study.settings), 'setting')}, {_repeated(study)}."
     return f"{about} {whole}" if about else whole
 
 
 def _repeated(study: Study) -> str:
     return f"each with {counted(study.protocol.study.repeats, 'simulated session')}"
-
-
-def _example(study: Study, results: Results) -> Cell:
-    """Return the first finished session at the highest noise; a control's if there is no other."""
-    finished = [cell for cell in study.cells if cell.key in results]
-    plain = [cell for cell in finished if not _silenced(cell)]
-    return max(plain or finished, key=lambda cell: (cell.setting.noise, -cell.repeat))
 
 
 def _silenced(cell: Cell) -> bool:
@@ -94,9 +104,7 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
         KeyNumber(
             f"{row.accuracy.mean:.1f} %",
             f"accuracy of {row.label} ({told(row.learner)}) {where}",
-            f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
-            if row.repeats > 1
-            else "of one session",
+            in_full(row),
         )
         for row in wanted
     ]
@@ -111,18 +119,25 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
             "; ".join(scanner_notes(shown[:1])),
         ),
     ]
-    return Section("At a glance", numbers=numbers, notices=_unfinished(study, results))
+    return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "sessions"))
 
 
-def _unfinished(study: Study, results: Results) -> list[Notice]:
+def unfinished(study: AnyStudy, results: Results, what: str) -> list[Notice]:
+    """Return a notice if cells of a study, which are called so, are not finished."""
     missing = sum(cell.key not in results for cell in study.cells)
     if not missing:
         return []
     text = (
-        f"Of {len(study.cells)} sessions {missing} are not there, unfinished or failed: means are "
-        "over the others. The command that began the study goes on with it."
+        f"Of {len(study.cells)} {what} {missing} are not there, unfinished or failed: means are "
+        "over the others. The command that made the study resumes it."
     )
     return [Notice("unsure", "Not all is here", text)]
+
+
+def versions_told(results: Mapping[str, Any]) -> str:
+    """Return the versions of bciigl and other packages that cells were run with."""
+    found = ({"bciigl": each.bciigl, **each.versions} for each in results.values())
+    return "; ".join(sorted({", ".join(f"{n} {v}" for n, v in each.items()) for each in found}))
 
 
 def _accuracy(table: Sequence[Row]) -> list[Section]:
@@ -133,9 +148,10 @@ def _accuracy(table: Sequence[Row]) -> list[Section]:
         "session an option is recognised no better than by guessing. Chance is what permuted test "
         "labels give. Columns are noise levels; 1 is the real brain's noise."
     )
-    hours = [f"{each[0].upper()}{each[1:]}." for each in scanner_notes(table)]
+    hours = [f"{sentence(each)}." for each in scanner_notes(table)]
+    title = f"Accuracy against {across(table).words}"
     return [
-        Section("Accuracy against noise", hours, drawings=[accuracy_drawing(table)]),
+        Section(title, hours, drawings=[accuracy_drawing(table)]),
         Section("The table", [words], tables=tables),
     ]
 
@@ -154,23 +170,23 @@ def _controls(study: Study) -> list[Section]:
     if not study.controls:
         return []
     words = [f"{each}." for each in control_notes(study.controls)]
-    return [Section("Controls", ["The same analysis with ai_igl, with less to find.", *words])]
+    about = f"The same analysis with {study.controlled}, with less to find."
+    return [Section("Controls", [about, *words])]
 
 
 def _departures(study: Study) -> list[Section]:
     if study.table != NAME:
         return []
-    words = [f"{each[0].upper()}{each[1:]}" for each in departures(study.protocol)]
+    words = [sentence(each) for each in departures(study.protocol)]
     return [Section("Where this is not the paper's experiment", words)]
 
 
-def _views(cell: Cell, report: Notify) -> list[Section]:
+def _views(example: tuple[Cell, Dataset] | None) -> list[Section]:
     """Return an example of the study's sessions, drawn."""
-    report("simulating an example")
-    with tempfile.TemporaryDirectory() as place:
-        record(cell.protocol, Path(place) / "example", folder=cell.folder)
-        session = load(open_dataset(Path(place) / "example"), folder=cell.folder, report=report)
-        sections = views(session, report)
+    if example is None:
+        return [Section("An example", [NO_EXAMPLE])]
+    cell, dataset = example
+    sections = views(load(dataset, folder=cell.folder))
     varied = in_words(cell.setting.varied)
     words = (
         f"An example: the session of repeat {cell.repeat + 1} at noise {cell.setting.noise:g}"
@@ -198,18 +214,12 @@ def _methods(study: Study, example: Protocol) -> Section:
 
 
 def _again(study: Study, results: Results) -> Section:
-    versions = sorted(
-        {
-            ", ".join(f"{name} {each}" for name, each in {"bciigl": r.bciigl, **r.versions}.items())
-            for r in results.values()
-        }
-    )
     seeds = {cell.repeat: cell.protocol.seed for cell in study.cells}
     table = [
         ("seed", str(study.protocol.seed)),
         ("seeds of the repeats", ", ".join(map(str, seeds.values()))),
         ("protocol, SHA-256", study.protocol.content_hash),
-        ("simulated with", "; ".join(versions)),
+        ("simulated with", versions_told(results)),
         ("Python", platform.python_version()),
     ]
     words = (

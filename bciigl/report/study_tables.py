@@ -1,10 +1,14 @@
 """The tables of a study: the same words on a terminal, in a notebook and in a page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bciigl.report.table import Table
-from bciigl.study.rows import Row
+from bciigl.report.table import INDENT, Table
+from bciigl.study.published import Published
+from bciigl.study.rows import Row, Scored
 from bciigl.study.statistics import Chance, Difference, Mean
+
+Details = Sequence[tuple[str, Callable[[Scored], str]]]
+"""Names of what is told below a learner's mean, and how it is shown."""
 
 
 def accuracy_tables(rows: Sequence[Row]) -> dict[str, Table]:
@@ -40,46 +44,66 @@ def by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return settings
 
 
+def over_repeats(rows: Sequence[Scored], what: str = "session") -> str:
+    """Return what the numbers of a table are means over."""
+    repeats = sorted({row.repeats for row in rows})
+    if repeats == [1]:
+        return f"accuracy in percent, of one {what}"
+    counted = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
+    return f"accuracy in percent, mean ± standard error over {counted} {what}s"
+
+
+def learner_lines(label: str, rows: Sequence[Scored | None], details: Details) -> list[list[str]]:
+    """Return the lines of a learner: its means, and below them the details that some rows have."""
+    details = [
+        ("95 % interval", lambda row: interval(row.accuracy)),
+        ("published", lambda row: published(row.published)),
+        ("difference", lambda row: signed(row.difference)),
+        *details,
+    ]
+    lines = [[label, *("-" if row is None else mean(row.accuracy) for row in rows)]]
+    for name, shown in details:
+        cells = ["-" if row is None else shown(row) for row in rows]
+        if set(cells) != {"-"}:
+            lines.append([f"{INDENT}{name}", *cells])
+    return lines
+
+
 def _accuracy_table(rows: list[Row]) -> Table:
     noise = list(dict.fromkeys(row.noise for row in rows))
     table = Table(["noise", *map(_level, noise)], [])
+    details = [
+        ("failed sessions", lambda row: percent(row.failed)),
+        ("trusted sessions", lambda row: percent(row.trusted)),
+        ("objective (truth's)", _objectives),
+    ]
     for label in dict.fromkeys(row.label for row in rows):
         of_level = {row.noise: row for row in rows if row.label == label}
-        mine = [of_level.get(level) for level in noise]
-        table.rows.append([label, *("-" if row is None else mean(row.accuracy) for row in mine)])
-        details = [
-            ("95 % interval", lambda row: interval(row.accuracy)),
-            ("published", _published),
-            ("difference", lambda row: _signed(row.difference)),
-            ("failed sessions", lambda row: _percent(row.failed)),
-            ("trusted sessions", lambda row: _percent(row.trusted)),
-            ("objective (truth's)", _objectives),
-        ]
-        for name, shown in details:
-            cells = ["-" if row is None else shown(row) for row in mine]
-            if set(cells) != {"-"}:
-                table.rows.append([f"  {name}", *cells])
+        table.rows.extend(learner_lines(label, [of_level.get(level) for level in noise], details))
     first = {row.noise: row.chance for row in reversed(rows)}
     table.rows.append(
         ["chance (labels permuted)", *(f"{first[level].mean:.1f}" for level in noise)]
     )
-    table.rows.append(["  95 % interval", *(interval(first[level]) for level in noise)])
+    table.rows.append([f"{INDENT}95 % interval", *(interval(first[level]) for level in noise)])
     return table
 
 
 def _differences(other: str, rows: list[Row]) -> list[list[str]]:
     found = [row.paired.get(other) for row in rows]
     return [
-        [other, *("-" if each is None else _signed(each.mean) for each in found)],
-        ["  95 % interval", *("-" if each is None else interval(each) for each in found)],
-        ["  p", *("-" if each is None or each.p is None else f"{each.p:.2g}" for each in found)],
+        [other, *("-" if each is None else signed(each.mean) for each in found)],
+        [f"{INDENT}95 % interval", *("-" if each is None else interval(each) for each in found)],
+        [
+            f"{INDENT}p",
+            *("-" if each is None or each.p is None else f"{each.p:.2g}" for each in found),
+        ],
     ]
 
 
-def mean(value: Mean) -> str:
+def mean(value: Mean, digits: int = 1) -> str:
     """Return a mean with its standard error."""
-    error = value.standard_error
-    return f"{value.mean:.1f}" + ("" if error is None else f" ± {error:.1f}")
+    shown = [each for each in (value.mean, value.standard_error) if each is not None]
+    return " ± ".join(f"{each:.{digits}f}" for each in shown)
 
 
 def interval(value: Mean | Difference | Chance) -> str:
@@ -87,8 +111,32 @@ def interval(value: Mean | Difference | Chance) -> str:
     return "-" if value.interval is None else "{:.1f} to {:.1f}".format(*value.interval)
 
 
-def _published(row: Row) -> str:
-    return "-" if row.published is None else "{:.2f} ± {:.2f}".format(*row.published)
+def in_full(row: Scored, what: str = "session") -> str:
+    """Return a mean with all that belongs to it."""
+    if row.repeats == 1:
+        return f"of one {what}"
+    return f"{mean(row.accuracy)} (standard error), 95 % interval {interval(row.accuracy)}"
+
+
+def published(value: Published | None) -> str:
+    """Return a published figure with its standard error."""
+    return "-" if value is None else "{:.2f} ± {:.2f}".format(*value)
+
+
+def percent(value: float | None) -> str:
+    """Return a share that is in percent."""
+    return "-" if value is None else f"{value:.0f} %"
+
+
+def signed(value: float | None) -> str:
+    """Return a difference."""
+    return "-" if value is None else f"{value:+.1f}"
+
+
+def sentence(note: str, names: Sequence[str] = ()) -> str:
+    """Return a note that begins as a sentence does, unless it begins with one of some names."""
+    named = note.startswith(tuple(f"{name}{end}" for name in names for end in " :"))
+    return note if named else f"{note[0].upper()}{note[1:]}"
 
 
 def _objectives(row: Row) -> str:
@@ -96,14 +144,6 @@ def _objectives(row: Row) -> str:
         return "-"
     truth = "-" if row.truth_objective is None else f"{row.truth_objective:.2f}"
     return f"{row.objective:.2f} ({truth})"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f} %"
-
-
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.1f}"
 
 
 def _level(noise: float) -> str:

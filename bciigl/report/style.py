@@ -62,3 +62,13 @@ def in_figure(word: object, longest: int = 14) -> str:
     text = str(word)
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return text.replace("$", r"\$")
+
+
+def legend_below(figure: Figure, **look: object) -> None:
+    """Put one legend of all panels below a figure: each label once."""
+    shown = {}
+    for axis in figure.axes:
+        handles, labels = axis.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    look = {"ncols": 2, "frameon": False, "fontsize": SMALL, **look}
+    figure.legend(shown.values(), shown, loc="outside lower center", **look)

@@ -6,8 +6,8 @@ from typing import Any
 
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
-from bciigl.brain import Brain
 from bciigl.loop import simulate
+from bciigl.source import make_source
 from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Cell, Entry, StudyError
 from bciigl.study.learning import Sessions, check_sessions, learn_from
@@ -24,11 +24,12 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     The same cell gives the same result in any process, whatever else is run there.
     """
     with ONE_AT_A_TIME, one_thread():
-        sessions = check_sessions(simulate(cell.protocol, folder=cell.folder))
+        source = make_source(cell.protocol, cell.folder)
+        sessions = check_sessions(simulate(cell.protocol, source=source))
         return {
             **cell.identity,
             # As it is here and now, which may not be what the cell was made with.
-            "brain": Brain(cell.protocol, cell.folder).fingerprint,
+            "source": source.fingerprint,
             "repeat": cell.repeat,
             "versions": versions(),
             "truth_objective": truth_objective(sessions),

@@ -7,19 +7,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from bciigl import __version__
 from bciigl.base.errors import BciiglError, did_you_mean, printable
 from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
-from bciigl.brain import Brain
 from bciigl.brain.check import brain_findings
+from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
+from bciigl.protocol.compare import first_difference
 from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.load import changed
 from bciigl.protocol.validation import validate
+from bciigl.source import make_source
 from bciigl.study.controls import CONTROLS, SILENCED
+from bciigl.study.results import CellResult, Kept
+
+if TYPE_CHECKING:
+    from bciigl.study.rows import Row
 
 NOT_VARIED = {
     "brain.noise": "give noise levels instead (--noise)",
@@ -109,6 +115,7 @@ class Cell:
     entries: tuple[Entry, ...]
     folder: str | None
     fingerprint: str
+    result: ClassVar = CellResult
 
     @cached_property
     def key(self) -> str:
@@ -121,12 +128,30 @@ class Cell:
         return {
             "bciigl": __version__,
             "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
-            "brain": self.fingerprint,
+            "source": self.fingerprint,
             "learners": [
                 {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
                 for each in self.entries
             ],
         }
+
+    def run(self) -> dict[str, Any]:
+        """Simulate the session, learn from it, and return its result as plain data."""
+        from bciigl.study.cell import run_cell
+
+        return run_cell(self)
+
+
+class _Document(Kept):
+    """A study as its folder describes it."""
+
+    kind: Literal["simulated"]
+    bciigl: str
+    protocol: Protocol
+    folder: str | None
+    vary: dict[str, list[Any]]
+    controls: list[str]
+    table: str | None
 
 
 @dataclass(frozen=True)
@@ -143,7 +168,8 @@ class Study:
     vary : dict
         Values of further fields, such as ``{"timing.isi": [3, 5, 7]}``.
     controls : sequence of str
-        Which of `bciigl.study.controls.CONTROLS` are run as well, with ``ai_igl``.
+        Which of `bciigl.study.controls.CONTROLS` are run as well, with the first of the
+        protocol's learners that is told neither labels nor rewards.
     table : str, optional
         The table of the paper that it reproduces, such as ``"table2"``.
 
@@ -158,6 +184,7 @@ class Study:
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     controls: Sequence[str] = ()
     table: str | None = None
+    kind: ClassVar = "simulated"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a study."""
@@ -173,6 +200,8 @@ class Study:
             if name not in CONTROLS:
                 near = did_you_mean(name, CONTROLS)
                 raise StudyError(f"unknown control {name!r}{near}; known are {', '.join(CONTROLS)}")
+        if self.controls and self.controlled is None:
+            raise StudyError("controls need a learner that is told neither labels nor rewards")
         if any(each.protocol.agent.policy == "fixed" for each in self.settings):
             raise StudyError("agent.policy is fixed: a study has no saved policy; use another one")
 
@@ -190,7 +219,13 @@ class Study:
     def entries(self) -> list[Entry]:
         """The rows of its table, for each setting."""
         learners = [Entry(each) for each in self.protocol.learners]
-        return learners + [Entry("ai_igl", each) for each in self.controls]
+        return learners + [Entry(self.controlled, each) for each in self.controls]
+
+    @property
+    def controlled(self) -> str | None:
+        """The learner of its controls: the first that is told nothing."""
+        told_nothing = (each for each in self.protocol.learners if not LEARNERS.get(each).told)
+        return next(told_nothing, None)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -212,12 +247,69 @@ class Study:
         changes = CONTROLS[entry.control].changes if entry.control is not None else {}
         return self._changed(changes, setting.protocol)
 
+    def document(self) -> dict[str, Any]:
+        """Return plain data that describe it."""
+        needed = any(relative_paths(each.protocol) for each in self.settings)
+        return {
+            "kind": self.kind,
+            "bciigl": __version__,
+            "protocol": self.protocol.model_dump(mode="json"),
+            # Where bciigl is installed does not matter to anybody.
+            "folder": self.folder if needed else None,
+            "vary": {name: list(values) for name, values in self.vary.items()},
+            "controls": list(self.controls),
+            "table": self.table,
+        }
+
+    @classmethod
+    def read(cls, document: Any) -> "Study":
+        """Return the study that `document` described."""
+        found = _Document.model_validate(document)
+        return cls(found.protocol, found.folder, found.vary, tuple(found.controls), found.table)
+
+    def difference(self, other: "Study") -> tuple[str, Any, Any] | None:
+        """Return what makes the other another study, if anything does; more repeats do not."""
+        for name, here, there in (
+            ("table", self.table, other.table),
+            ("controls", ", ".join(self.controls), ", ".join(other.controls)),
+        ):
+            if here != there:
+                return name, here or "none", there or "none"
+        return first_difference(self._experiment, other._experiment)
+
+    @property
+    def _experiment(self) -> Protocol:
+        """What makes a study the same: its experiment but for noise and size."""
+        unimportant = {name: Protocol.model_fields[name].default for name in UNIMPORTANT - {"name"}}
+        brain = self.protocol.brain.model_copy(update={"noise": 0.0})  # noise levels are used
+        return self.protocol.model_copy(update={**unimportant, "brain": brain})
+
+    def rows(self, results: Mapping[str, CellResult]) -> "list[Row]":
+        """Return its table, as `bciigl.study.rows` does."""
+        from bciigl.study.rows import rows
+
+        return rows(self, results)
+
+    @staticmethod
+    def read_row(document: Any) -> "Row":
+        """Return the row of its table that plain data describe."""
+        from bciigl.study.rows import Row
+
+        return Row.read(document)
+
+    def example(self, results: Mapping[str, Any]) -> Cell | None:
+        """Return the first finished session at the highest noise; a control's if need be."""
+        finished = [cell for cell in self.cells if cell.key in results]
+        plain = [cell for cell in finished if cell.entries[0].control is None]
+        order = lambda cell: (cell.setting.noise, -cell.repeat)  # noqa: E731
+        return max(plain or finished, key=order, default=None)
+
     def _cell(
         self, setting: Setting, repeat: int, protocol: Protocol, entries: tuple[Entry, ...]
     ) -> Cell:
-        where = (protocol.brain.subject, protocol.brain.region)
+        where = (protocol.source, protocol.brain.subject, protocol.brain.region)
         if where not in self._fingerprints:
-            self._fingerprints[where] = Brain(protocol, self.folder).fingerprint
+            self._fingerprints[where] = make_source(protocol, self.folder).fingerprint
         fingerprint = self._fingerprints[where]
         return Cell(setting, repeat, protocol, entries, self.folder, fingerprint)
 

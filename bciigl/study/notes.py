@@ -27,12 +27,16 @@ def scanner_notes(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.scanner_hours is not None:
             costs.setdefault((row.scanner_hours, row.test_scanner_hours), row)
-    return [
-        f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each session, "
-        f"{row.repeats * (learn + test):.0f} h for each mean of {row.repeats}"
-        + (f" ({row.setting})" if len(costs) > 1 else "")
-        for (learn, test), row in costs.items()
-    ]
+    found = []
+    for (learn, test), row in costs.items():
+        words = (
+            f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each session"
+        )
+        if row.repeats > 1:
+            words += f", {row.repeats * (learn + test):.0f} h for each mean of {row.repeats}"
+        which = ", ".join(filter(None, [row.setting, row.control]))
+        found.append(f"{words} ({which})" if which and len(costs) > 1 else words)
+    return found
 
 
 def control_notes(names: Iterable[str]) -> list[str]:

@@ -11,15 +11,12 @@ class Kept(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class EntryResult(Kept):
-    """What one learner made of a session.
+class Learned(Kept):
+    """What one learner made of a cell's data.
 
     Attributes
     ----------
-    learner, control
-        As in `Entry`.
-    confusion : list of lists of int
-        For how many test trials of each option (rows) it chose each option (columns).
+    learner : str
     verdict : str or None
         Its own, where it has one.
     objective : float or None
@@ -27,10 +24,23 @@ class EntryResult(Kept):
     """
 
     learner: str
-    control: str | None
-    confusion: list[list[int]] = Field(min_length=2)
     verdict: str | None
     objective: float | None
+
+
+class EntryResult(Learned):
+    """What one learner made of a session.
+
+    Attributes
+    ----------
+    control : str or None
+        As in `Entry`.
+    confusion : list of lists of int
+        For how many test trials of each option (rows) it chose each option (columns).
+    """
+
+    control: str | None
+    confusion: list[list[int]] = Field(min_length=2)
 
     @property
     def entry(self) -> tuple[str, str | None]:
@@ -46,60 +56,19 @@ class EntryResult(Kept):
         return self
 
 
-class CellResult(Kept):
-    """What all learners of a cell made of its session, and all that it depends on."""
+class Finished(Kept):
+    """What is kept of any finished cell: all that it depends on; its results come on top."""
 
     bciigl: str
-    protocol: dict[str, Any]
-    brain: str
+    repeat: int = Field(ge=0)
     learners: list[dict[str, Any]]
-    repeat: int
     versions: dict[str, str]
+
+
+class CellResult(Finished):
+    """What all learners of a cell made of its session."""
+
+    protocol: dict[str, Any]
+    source: str
     truth_objective: float | None
     results: list[EntryResult]
-
-
-class LearnerResult(Kept):
-    """What one learner made of a repeat with labelled data.
-
-    Attributes
-    ----------
-    learner : str
-    right, tested : int
-        For how many test examples its label was right, and of how many.
-    verdict : str or None
-        Its own, where it has one.
-    objective : float or None
-        Of full-CI IGL.
-    """
-
-    learner: str
-    right: int = Field(ge=0)
-    tested: int = Field(ge=1)
-    verdict: str | None
-    objective: float | None
-
-    @property
-    def entry(self) -> str:
-        """Who learned."""
-        return self.learner
-
-    @model_validator(mode="after")
-    def _share(self) -> "LearnerResult":
-        if self.right > self.tested:
-            raise ValueError("right should be at most tested")
-        return self
-
-
-class LabelledResult(Kept):
-    """What all learners of a cell made of a repeat, and all that it depends on."""
-
-    bciigl: str
-    dataset: str
-    feedback: str
-    repeat: int
-    seed: int
-    samples: int | None
-    learners: list[dict[str, Any]]
-    versions: dict[str, str]
-    results: list[LearnerResult]

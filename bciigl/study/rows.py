@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.protocol.summary import summary
 from bciigl.study.grid import Entry, Setting, Study, in_words
 from bciigl.study.published import Published, published
-from bciigl.study.results import EntryResult
+from bciigl.study.results import CellResult, EntryResult
 from bciigl.study.statistics import (
     Chance,
     Difference,
@@ -23,11 +24,54 @@ from bciigl.study.statistics import (
     permutation_chance,
     within,
 )
-from bciigl.study.store import Results
+
+Results = Mapping[str, CellResult]
+
+
+class Scored:
+    """What rows of all studies share: a learner's accuracy over repeats, beside the paper's."""
+
+    learner: str
+    accuracy: Mean
+    accuracies: list[float]
+    published: Published | None
+
+    @property
+    def repeats(self) -> int:
+        """How many repeats it is a mean of."""
+        return len(self.accuracies)
+
+    @property
+    def difference(self) -> float | None:
+        """How much higher it is than published."""
+        return None if self.published is None else self.accuracy.mean - self.published.accuracy
+
+    def scores(self) -> dict[str, Any]:
+        """Return what all rows have, as plain data."""
+        published = self.published or (None, None)
+        return {
+            "accuracy": self.accuracy.mean,
+            "standard_error": self.accuracy.standard_error,
+            "interval": self.accuracy.interval,
+            "repeats": self.repeats,
+            "published": published[0],
+            "published_standard_error": published[1],
+            "difference": self.difference,
+        }
+
+    @staticmethod
+    def read_scores(document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `scores` gave as values of fields."""
+        published = (document["published"], document["published_standard_error"])
+        return {
+            "accuracy": tuple(document[n] for n in ("accuracy", "standard_error", "interval")),
+            "accuracies": document["accuracies"],
+            "published": None if published[0] is None else published,
+        }
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Scored):
     """What a learner reaches in a setting; all rates are in percent.
 
     Attributes
@@ -85,31 +129,14 @@ class Row:
         """The values of varied fields in words."""
         return in_words(self.varied)
 
-    @property
-    def repeats(self) -> int:
-        """How many sessions it is a mean of."""
-        return len(self.accuracies)
-
-    @property
-    def difference(self) -> float | None:
-        """How much higher it is than published."""
-        return None if self.published is None else self.accuracy.mean - self.published.accuracy
-
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
-        published = self.published or (None, None)
         return {
             "noise": self.noise,
             "varied": self.varied,
             "learner": self.label,
             "control": self.control,
-            "accuracy": self.accuracy.mean,
-            "standard_error": self.accuracy.standard_error,
-            "interval": self.accuracy.interval,
-            "repeats": self.repeats,
-            "published": published[0],
-            "published_standard_error": published[1],
-            "difference": self.difference,
+            **self.scores(),
             "chance": self.chance.mean,
             "chance_interval": self.chance.interval,
             "failed_sessions": self.failed,
@@ -121,6 +148,21 @@ class Row:
             "paired": {name: each._asdict() for name, each in self.paired.items()},
             "accuracies": self.accuracies,
         }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> "Row":
+        """Return the row that `as_dict` gave."""
+        same = ("noise", "varied", "control", "objective", "truth_objective", "paired")
+        same += ("scanner_hours", "test_scanner_hours")
+        found = {
+            **{name: document[name] for name in same},
+            **cls.read_scores(document),
+            "learner": document["learner"].removesuffix(f", {document['control']}"),
+            "chance": (document["chance"], document["chance_interval"]),
+            "failed": document["failed_sessions"],
+            "trusted": document["trusted_sessions"],
+        }
+        return TypeAdapter(cls).validate_python(found)
 
 
 def rows(study: Study, results: Results) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,15 +17,19 @@ from typing import TYPE_CHECKING, Any
 from joblib import cpu_count
 
 from bciigl.base.progress import Notify, Progress, silent
-from bciigl.study.grid import StudyError
-from bciigl.study.kinds import AnyCell, AnyStudy, kind_of
+from bciigl.study.example import keep_example
+from bciigl.study.grid import Study, StudyError
 from bciigl.study.store import (
+    AnyCell,
+    AnyStudy,
     Results,
     checked,
     failure_path,
     keep_failure,
     keep_result,
+    keep_rows,
     prepare_folder,
+    read_results,
 )
 
 if TYPE_CHECKING:
@@ -34,8 +39,11 @@ Found = dict[str, Any] | str
 """The result of a cell, or the traceback of why it failed."""
 Run = Callable[[Sequence[AnyCell]], Iterator[tuple[AnyCell, Found]]]
 """Runs cells, and yields each when it is done with what was found."""
-# Seconds to wait for a scheduler to answer.
-PATIENCE = 10
+# Seconds to wait for a scheduler to answer, and for a worker to come back before that is told.
+PATIENCE, WITHOUT_WORKERS = 10, 5
+# Seconds between two looks at what a cluster has finished, and at whether it has workers.
+LOOK, LOOK_AT_WORKERS = 0.05, 1
+NO_WORKERS = "no workers are left: waiting for one; what is finished is kept"
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,14 @@ class Outcome:
         Where it is written why cells failed.
     missing : int
         How many cells are not finished, failed ones included.
+    rows : list
+        Its table: of `bciigl.study.Row`, or of the rows that another kind of study has.
     """
 
     results: Results
     failed: list[Path]
     missing: int
+    rows: list[Any]
 
 
 def run_study(
@@ -70,10 +81,13 @@ def run_study(
     """Run the cells of a study that are not finished yet.
 
     Results do not depend on who runs which cell when. A cell that fails does not stop the others.
+    At the end the table of what is finished is kept in ``results.json``, and one simulated session
+    in ``example``, for the report.
 
     Parameters
     ----------
-    study : Study or LabelledStudy
+    study : Study, or LabelledStudy
+        Or any other that has what `bciigl.study.store.AnyStudy` says.
     out : path-like
         A folder that is absent or empty, or that of the same study: finished cells are not run
         again.
@@ -87,7 +101,7 @@ def run_study(
     progress : function, optional
         Called with how many cells are done, and how many there are.
     report : function, optional
-        Told if a cluster has no workers yet.
+        Told if a cluster has no workers, or has lost them all.
 
     Raises
     ------
@@ -103,23 +117,49 @@ def run_study(
     cells = study.cells[part - 1 :: parts]
     with _workers(jobs or cpu_count(), cluster, report) as run:
         results = prepare_folder(study, out)
-        waiting = [cell for cell in cells if cell.key not in results]
-        done = len(cells) - len(waiting)
-        progress(done, len(cells))
-        failed = []
-        for cell, found in run(waiting) if waiting else ():
-            try:
-                if isinstance(found, str):
-                    raise StudyError(found)
-                results[cell.key] = result = checked(cell, found)
-                keep_result(out, cell, result)
-            except StudyError as error:
-                keep_failure(out, cell, f"{error}\n")
-                failed.append(failure_path(out, cell))
-            done += 1
-            progress(done, len(cells))
+        try:
+            failed = _run_all(cells, results, out, run, progress)
+        except BaseException:
+            # So that there is a report of what is finished, however it was stopped.
+            _add_up(study, out, results)
+            raise
+    if parts > 1:
+        results = read_results(study, out)  # others may have finished meanwhile
     missing = sum(cell.key not in results for cell in study.cells)
-    return Outcome(results, failed, missing)
+    rows = _add_up(study, out, results)
+    if isinstance(study, Study) and not (parts > 1 and missing):
+        keep_example(study, out, results, report)
+    return Outcome(results, failed, missing, rows)
+
+
+def _run_all(
+    cells: Sequence[AnyCell], results: Results, out: str | os.PathLike, run: Run, progress: Progress
+) -> list[Path]:
+    """Run the cells that have no results, and add theirs; return where it is written who failed."""
+    waiting = [cell for cell in cells if cell.key not in results]
+    done = len(cells) - len(waiting)
+    progress(done, len(cells))
+    failed = []
+    for cell, found in run(waiting) if waiting else ():
+        try:
+            if isinstance(found, str):
+                raise StudyError(found)
+            results[cell.key] = result = checked(cell, found)
+            keep_result(out, cell, result)
+        except StudyError as error:
+            keep_failure(out, cell, f"{error}\n")
+            failed.append(failure_path(out, cell))
+        done += 1
+        progress(done, len(cells))
+    return failed
+
+
+def _add_up(study: AnyStudy, out: str | os.PathLike, results: Results) -> list[Any]:
+    """Return the table of what is finished, which is kept; nothing if nothing is."""
+    rows = list(study.rows(results)) if results else []
+    if rows:
+        keep_rows(out, results, rows)
+    return rows
 
 
 @contextmanager
@@ -139,9 +179,9 @@ def _workers(jobs: int, cluster: str | None, report: Notify) -> Iterator[Run]:
     except (OSError, ValueError) as error:
         raise StudyError(f"no scheduler answers at {cluster!r} ({error})") from None
     with client:
-        if not client.scheduler_info()["workers"]:
+        if not client.nthreads():
             report("the scheduler has no workers yet: waiting for them")
-        yield partial(_on_cluster, client)
+        yield partial(_on_cluster, client, report)
 
 
 def _in_processes(jobs: int, cells: Sequence[AnyCell]) -> Iterator[tuple[AnyCell, Found]]:
@@ -176,12 +216,20 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _on_cluster(client: Client, cells: Sequence[AnyCell]) -> Iterator[tuple[AnyCell, Found]]:
+def _on_cluster(
+    client: Client, report: Notify, cells: Sequence[AnyCell]
+) -> Iterator[tuple[AnyCell, Found]]:
     from distributed import as_completed
 
     futures = [client.submit(attempt, cell, key=f"bciigl-{cell.key}", pure=False) for cell in cells]
     cell_of = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
-    for future in as_completed(futures, loop=client.loop):
+    done, watch = as_completed(futures, loop=client.loop), _watched(client, report)
+    while not done.is_empty():
+        if not done.has_ready():
+            time.sleep(LOOK)
+            next(watch)
+            continue
+        future = next(done)
         if future.cancelled():
             raise StudyError("the scheduler was lost; what is finished is kept: run it again")
         error = future.exception()
@@ -190,10 +238,28 @@ def _on_cluster(client: Client, cells: Sequence[AnyCell]) -> Iterator[tuple[AnyC
         future.release()
 
 
+def _watched(client: Client, report: Notify) -> Iterator[None]:
+    """Tell, once per loss, that a cluster has lost its workers; to be called again and again."""
+    # That there are none at the beginning has been told.
+    looked, gone, told = time.monotonic(), None, not client.nthreads()
+    while True:
+        now = time.monotonic()
+        if now - looked >= LOOK_AT_WORKERS and client.status == "running":
+            looked = now
+            if client.nthreads():
+                gone, told = None, False
+            elif gone is None:
+                gone = now
+            if gone is not None and not told and now - gone >= WITHOUT_WORKERS:
+                told = True
+                report(NO_WORKERS)
+        yield
+
+
 def attempt(cell: AnyCell) -> Found:
     """Run a cell; return its result, or the traceback of why it failed."""
     try:
-        return kind_of(cell).run(cell)
+        return cell.run()
     except Exception:
         return traceback.format_exc()
 

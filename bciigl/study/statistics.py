@@ -77,18 +77,24 @@ def mean_of(values: Sequence[float]) -> Mean:
     .. [1] T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
        Statistician 69 (4), 2015.
     """
-    values = np.asarray(values, float)
-    mean = float(values.mean())
-    if len(values) < 2:
+    mean, error, _ = mean_and_error(values)
+    if error is None:
         return Mean(mean, None, None)
-    error = values.std(ddof=1) / np.sqrt(len(values))
+    values = np.asarray(values, float)
     resampled = _rng().integers(len(values), size=(RESAMPLES, len(values)))
     # Sorted, so that the order of repeats does not change a bit of the result.
     means = np.sort(values)[resampled].mean(axis=1)
     n = len(values)
     wider = np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1) / norm.ppf(TAIL)
     low, high = (mean + wider * (each - mean) for each in _interval(means))
-    return Mean(mean, float(error), (float(low), float(high)))
+    return Mean(mean, error, (float(low), float(high)))
+
+
+def mean_and_error(values: Sequence[float]) -> Mean:
+    """Return the mean of values with its standard error, but no interval."""
+    values = np.asarray(values, float)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
+    return Mean(float(values.mean()), None if error is None else float(error), None)
 
 
 def within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:

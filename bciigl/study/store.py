@@ -1,29 +1,73 @@
-"""The folder of a study: what it is of, and a file for the result of each finished cell."""
+"""The folder of a study: what it is of, a file for the result of each finished cell, its table.
+
+A study of any kind can be kept: it has what `AnyStudy` says, and its cells what `AnyCell` says.
+"""
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from bciigl.base.errors import BciiglError, printable
+from bciigl import __version__
+from bciigl.base.errors import BciiglError
 from bciigl.base.files import write_text, written_folder
-from bciigl.study.grid import StudyError
-from bciigl.study.kinds import AnyCell, AnyStudy, kind_of, read_document
-from bciigl.study.results import CellResult, LabelledResult
+from bciigl.base.json_files import first_problem, read_json
+from bciigl.study.grid import Study, StudyError, key_of
+from bciigl.study.rows import Scored
 
 STUDY = "study.json"
 CELLS = "cells"
 FAILED = "failed"
+RESULTS = "results.json"
+
+Results = dict[str, Any]
+"""What is kept of the finished cells, by their keys."""
 
 
-AnyResult = CellResult | LabelledResult
-Results = dict[str, AnyResult]
-"""Of the cells that are finished, by their keys."""
+class AnyCell(Protocol):
+    """A unit of work: its key is a hash of its identity, which is all that its result depends on.
+
+    `entries` are those who learn in it, `repeat` says how often it was done before, `result` is the
+    pydantic model of what `run` returns.
+    """
+
+    key: str
+    identity: dict[str, Any]
+    repeat: int
+    entries: Sequence[Any]
+    result: type[BaseModel]
+
+    def run(self) -> dict[str, Any]:
+        """Do the work, and return the result as plain data."""
 
 
-def checked(cell: AnyCell, data: Any) -> AnyResult:
+class AnyStudy(Protocol):
+    """A study: a kind, cells, and a description of it as plain data and back."""
+
+    kind: str
+    cells: list[AnyCell]
+
+    def document(self) -> dict[str, Any]:
+        """Return plain data that describe it, with its kind."""
+
+    @classmethod
+    def read(cls, document: Any) -> "AnyStudy":
+        """Return the study that plain data describe."""
+
+    def difference(self, other: "AnyStudy") -> tuple[str, Any, Any] | None:
+        """Return what makes another study of the same kind a different one, and both values."""
+
+    def rows(self, results: Results) -> Sequence[Scored]:
+        """Return its table."""
+
+    def read_row(self, document: Any) -> Scored:
+        """Return a row of it from the plain data of `Scored.as_dict`."""
+
+
+def checked(cell: AnyCell, data: Any) -> Any:
     """Return plain data as the result of a cell.
 
     Raises
@@ -32,29 +76,36 @@ def checked(cell: AnyCell, data: Any) -> AnyResult:
         If it is not of this cell, or not a result at all.
     """
     try:
-        result = kind_of(cell).result.model_validate(data)
+        result = cell.result.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise StudyError(f"is not a result: {place}: {first['msg']}") from None
+        raise StudyError(f"is not a result: {first_problem(error)}") from None
     # Through JSON, as it came.
-    for name, expected in json.loads(json.dumps(cell.identity)).items():
-        if getattr(result, name) != expected:
+    expected = {**json.loads(json.dumps(cell.identity)), "repeat": cell.repeat}
+    for name, value in expected.items():
+        if getattr(result, name) != value:
             raise StudyError(f"is of another cell: {name} differs")
     if [each.entry for each in result.results] != list(cell.entries):
         raise StudyError("is not a result: it is of other learners")
     return result
 
 
-def open_study(folder: str | os.PathLike) -> tuple[AnyStudy, Results]:
+def open_study(
+    folder: str | os.PathLike, kinds: Sequence[type[AnyStudy]] = (Study,)
+) -> tuple[AnyStudy, Results]:
     """Return the study in a folder, and its finished cells.
+
+    Parameters
+    ----------
+    folder : path-like
+    kinds : sequence of classes
+        The kinds of study that it may be, such as ``(Study, LabelledStudy)``.
 
     Raises
     ------
     StudyError
         If there is none, or if a file is damaged.
     """
-    study = _read_study(Path(folder))
+    study = _read_study(Path(folder), _read_document(Path(folder)), kinds)
     return study, read_results(study, folder)
 
 
@@ -76,14 +127,16 @@ def read_results(study: AnyStudy, folder: str | os.PathLike) -> Results:
         path = _cell_path(folder, cell)
         if path.exists():
             try:
-                results[cell.key] = checked(cell, _read_json(path))
+                results[cell.key] = checked(cell, read_json(path, error=StudyError))
             except StudyError as error:
-                raise StudyError(f"{path}: {error}; delete it to have it made again") from None
+                raise StudyError(
+                    f"{path}: {_without(path, error)}; delete it to have it made again"
+                ) from None
     return results
 
 
 def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
-    """Make a folder for a study, or see to it that it is of this study; return what is finished.
+    """Make a folder for a study, or check that it is of this study; return what is finished.
 
     The same study may have other noise levels, repeats, varied fields and learners: its folder then
     grows. One of another experiment is refused, and so is one with a damaged file.
@@ -91,11 +144,11 @@ def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
     folder = Path(folder)
     if not is_study(folder) and _made(study, folder):
         return {}
-    _refuse_another(folder, study, _read_study(folder))
+    _refuse_another(folder, study)
     results = read_results(study, folder)
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
-    text = _study_text(study)
+    text = _text(study.document())
     if (folder / STUDY).read_text(encoding="utf-8") != text:
         write_text(folder / STUDY, text, overwrite=True)
     return results
@@ -107,7 +160,7 @@ def _made(study: AnyStudy, folder: Path) -> bool:
         with written_folder(folder) as new:
             for name in (CELLS, FAILED):
                 (new / name).mkdir()
-            write_text(new / STUDY, _study_text(study))
+            write_text(new / STUDY, _text(study.document()))
     except OSError:
         # Jobs of an array begin at the same moment.
         if not is_study(folder):
@@ -116,7 +169,7 @@ def _made(study: AnyStudy, folder: Path) -> bool:
     return True
 
 
-def keep_result(folder: str | os.PathLike, cell: AnyCell, result: AnyResult) -> None:
+def keep_result(folder: str | os.PathLike, cell: AnyCell, result: BaseModel) -> None:
     """Write the result of a cell."""
     write_text(_cell_path(folder, cell), result.model_dump_json(indent=1) + "\n", overwrite=True)
     failure_path(folder, cell).unlink(missing_ok=True)
@@ -132,30 +185,75 @@ def failure_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
     return Path(folder) / FAILED / f"{cell.key}.txt"
 
 
+def keep_rows(folder: str | os.PathLike, results: Results, rows: Sequence[Scored]) -> None:
+    """Write the table of a study, and of which finished cells it is."""
+    document = {"bciigl": __version__, "cells": cells_digest(results)}
+    document["rows"] = [row.as_dict() for row in rows]
+    write_text(Path(folder) / RESULTS, _text(document), overwrite=True)
+
+
+def read_rows(study: AnyStudy, folder: str | os.PathLike, results: Results) -> list[Any]:
+    """Return the table of a study as `run_study` kept it.
+
+    Raises
+    ------
+    StudyError
+        If it is missing, damaged, or of other finished cells.
+    """
+    path, again = Path(folder) / RESULTS, "run the command that made the study again"
+    document = read_json(path, error=StudyError) if path.exists() else {}
+    if not isinstance(document, dict) or document.get("cells") != cells_digest(results):
+        raise StudyError(f"{path}: is not the table of what is finished; {again}")
+    try:
+        return [study.read_row(each) for each in document["rows"]]
+    except (LookupError, TypeError, AttributeError, ValidationError):
+        raise StudyError(f"{path}: is damaged; {again}") from None
+
+
+def cells_digest(results: Mapping[str, Any]) -> str:
+    """Return a hash of which cells are finished."""
+    return key_of({"bciigl": __version__, "cells": sorted(results)})
+
+
 def _cell_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
     return Path(folder) / CELLS / f"{cell.key}.json"
 
 
-def _study_text(study: AnyStudy) -> str:
-    return json.dumps(kind_of(study).document(study), indent=1) + "\n"
+def _text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1) + "\n"
 
 
-def _read_study(folder: Path) -> AnyStudy:
+def _read_document(folder: Path) -> dict[str, Any]:
     path = folder / STUDY
     if not path.exists():
         raise StudyError(f"{folder}: is not a study: it has no {STUDY}")
+    document = read_json(path, error=StudyError)
+    if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
+        raise StudyError(f"{path}: does not describe a study of this version of bciigl")
+    return document
+
+
+def _read_study(
+    folder: Path, document: dict[str, Any], kinds: Sequence[type[AnyStudy]]
+) -> AnyStudy:
+    known = {each.kind: each for each in kinds}
     try:
-        return read_document(_read_json(path))
-    except (KeyError, TypeError, AttributeError, ValidationError):
-        raise StudyError(f"{path}: does not describe a study") from None
+        if document["kind"] not in known:
+            raise StudyError(f"should be a study of the kind {' or '.join(known)}")
+        return known[document["kind"]].read(document)
+    except ValidationError as error:
+        raise StudyError(
+            f"{folder / STUDY}: does not describe a study: {first_problem(error)}"
+        ) from None
     except BciiglError as error:
-        raise StudyError(f"{path}: {error}") from None
+        raise StudyError(f"{folder / STUDY}: {error}") from None
 
 
-def _refuse_another(folder: Path, ours: AnyStudy, theirs: AnyStudy) -> None:
-    difference = ("kind", kind_of(ours).name, kind_of(theirs).name)
-    if difference[1] == difference[2]:
-        difference = kind_of(ours).difference(ours, theirs)
+def _refuse_another(folder: Path, ours: AnyStudy) -> None:
+    document = _read_document(folder)
+    difference = ("kind", ours.kind, document["kind"])
+    if document["kind"] == ours.kind:
+        difference = ours.difference(_read_study(folder, document, [type(ours)]))
     if difference:
         name, here, there = difference
         raise StudyError(
@@ -164,8 +262,6 @@ def _refuse_another(folder: Path, ours: AnyStudy, theirs: AnyStudy) -> None:
         )
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise StudyError(printable(f"is not JSON ({error})")) from None
+def _without(path: Path, error: StudyError) -> str:
+    """Return a message without the path that it may begin with."""
+    return str(error).removeprefix(f"{path}: ")

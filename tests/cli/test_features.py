@@ -12,7 +12,7 @@ from tables import text_tables
 
 from bciigl.cli.main import cli
 from bciigl.labelled import labelled_rows, learnable
-from bciigl.labelled.features import read_features
+from bciigl.labelled.learnable import read_features
 from bciigl.labelled.meta_features import NAMES
 from bciigl.study import open_study
 

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bciigl.study.arrays import learn_from
 from labelled_data import echo, labelled, study, written
 
-from bciigl.labelled.cell import data_of, run_labelled_cell
-from bciigl.labelled.refit import labelled_learner
 from bciigl.labelled.rules import RULES, LabelledError, action_inclusive, interactions
 from bciigl.labelled.study import LEARNERS, describe
 from bciigl.study import StudyError
-from bciigl.study.learning import learn_from
 from bciigl.study.store import checked
 
 DATA = labelled(120, 4, 5)
@@ -25,21 +23,21 @@ MINE = study(
 @pytest.fixture(scope="module")
 def found() -> dict:
     """Return what the first cell comes to."""
-    return run_labelled_cell(MINE.cells[0])
+    return MINE.cells[0].run()
 
 
 def test_results_are_what_each_learner_makes_of_the_guesses_by_hand(found):
     cell = MINE.cells[0]
-    sessions = interactions(DATA, action_inclusive, cell.random, samples=90)
-    assert sessions["train"].interactions.trials == 90
-    test, truth = sessions["test"]
+    recorded = interactions(DATA, action_inclusive, cell.random, samples=90)
+    assert len(recorded.action) == 90
     seed = int(cell.random.rng("learner").integers(2**32))
     assert [each["learner"] for each in found["results"]] == list(LEARNERS)
     for result in found["results"]:
         name = result["learner"]
-        expected = learn_from(sessions, labelled_learner(name), seed=seed)
-        chosen = expected.learner.predict(test.context)
-        assert result["right"] == np.sum(chosen == truth.meant)
+        parameters = {"estimator": "one_right"} if name == "cb" else None
+        expected = learn_from(recorded, name, seed=seed, parameters=parameters)
+        chosen = expected.learner.predict(recorded.test_context)
+        assert result["right"] == np.sum(chosen == recorded.test_label)
         assert result["tested"] == 12
         diagnosis = expected.diagnosis
         assert result["verdict"] == (diagnosis and diagnosis.verdict)
@@ -50,14 +48,14 @@ def test_results_are_what_each_learner_makes_of_the_guesses_by_hand(found):
 
 
 def test_skyline_is_the_same_whatever_the_feedback(found):
-    other = run_labelled_cell(MINE.cells[1])
+    other = MINE.cells[1].run()
     assert other["results"][0] == found["results"][0]
     assert other["results"][1:] != found["results"][1:]
 
 
 def test_learners_do_not_disturb_each_other(found):
     alone = replace(MINE.cells[0], entries=("ai_igl",))
-    assert run_labelled_cell(alone)["results"] == [found["results"][2]]
+    assert alone.run()["results"] == [found["results"][2]]
 
 
 def test_result_is_plain_data_of_its_cell(found):
@@ -70,25 +68,25 @@ def test_result_is_plain_data_of_its_cell(found):
 
 
 def test_rule_of_the_cell_is_used_and_a_known_name_will_do(found, monkeypatch):
-    assert run_labelled_cell(replace(MINE.cells[0], rule=None)) == found
+    assert replace(MINE.cells[0], rule=None).run() == found
     monkeypatch.setitem(RULES, "mine", echo)
     cell = study(MINE.datasets[0], feedback=("mine",), learners=LEARNERS).cells[0]
     monkeypatch.undo()
-    assert run_labelled_cell(cell)["feedback"] == "mine"
+    assert cell.run()["feedback"] == "mine"
     with pytest.raises(LabelledError, match="unknown feedback rule 'mine'"):
-        run_labelled_cell(replace(cell, rule=None))
+        replace(cell, rule=None).run()
 
 
-@pytest.mark.parametrize(("samples", "trials"), [(10, 10), (None, 108), (500, 108)])
-def test_learners_are_given_as_many_trials_as_are_asked_for(samples, trials):
+def test_learners_are_given_as_many_trials_as_are_asked_for():
     seen = []
 
     def count(guesses, rng):
         seen.append(len(guesses.action))
         return echo(guesses, rng)
 
-    run_labelled_cell(replace(study(describe(DATA), samples=samples).cells[0], rule=count))
-    assert seen == [trials]
+    for samples in (10, None, 500):
+        replace(study(describe(DATA), samples=samples).cells[0], rule=count).run()
+    assert seen == [10, 108, 108]
 
 
 def test_data_that_have_changed_are_refused_until_they_are_put_back(tmp_path):
@@ -97,60 +95,51 @@ def test_data_that_have_changed_are_refused_until_they_are_put_back(tmp_path):
     written(tmp_path / "mine.npz", labelled(120, 4, 5, seed=1))
     for _ in range(2):
         with pytest.raises(StudyError, match="mine: the data have changed since the study began"):
-            run_labelled_cell(cell)
+            cell.run()
     written(tmp_path / "mine.npz", DATA)
-    assert run_labelled_cell(cell)["dataset"] == describe(DATA).digest
+    assert cell.run()["dataset"] == describe(DATA).digest
 
 
 def test_data_that_are_described_again_are_another_dataset(tmp_path):
     path, other = tmp_path / "mine.npz", labelled(120, 4, 5, seed=1)
     source = written(path, DATA)
     cell = study(describe(source)).cells[0]
-    expected = run_labelled_cell(cell)
+    expected = cell.run()
     written(path, other)
     again = study(describe(source)).cells[0]
-    assert (data_of(again).features == other.features).all()
+    assert (again.dataset.load().features == other.features).all()
     written(path, DATA)
-    assert run_labelled_cell(cell) == expected
+    assert cell.run() == expected
 
 
 def test_cell_of_a_study_that_was_opened_to_be_read_has_no_data():
     cell = study(replace(describe(DATA), source=None)).cells[0]
     with pytest.raises(StudyError, match="made with 0: where the data are is not known"):
-        run_labelled_cell(cell)
+        cell.run()
 
 
-SMALL = {
-    "32 examples": (labelled(32, 4), LEARNERS, tuple(RULES)),
-    "27 examples": (
-        labelled(27, 3),
-        LEARNERS,
-        ("action_reward", "coded", "action_exclusive"),
-    ),
-    "27 wide examples": (labelled(27, 4, 100), LEARNERS, tuple(RULES)),
-    "features that do not vary": (
-        replace(labelled(40, 4), features=np.ones((40, 3))),
-        LEARNERS,
-        ("action_reward", "coded"),
-    ),
-    "100 classes of 16": (labelled(1600, 100), ("cb",), tuple(RULES)),
-}
-
-
-@pytest.mark.parametrize(("data", "learners", "rules"), SMALL.values(), ids=SMALL)
-def test_small_data_are_learned_from_without_a_warning(data, learners, rules):
-    mine = study(describe(data), feedback=rules, learners=learners, repeats=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for cell in mine.cells:
-            for each in checked(cell, run_labelled_cell(cell)).results:
-                assert 0 <= each.right <= each.tested == round(len(data.label) / 10)
+def test_small_data_are_learned_from_without_a_warning():
+    constant = replace(labelled(40, 4), features=np.ones((40, 3)))
+    for about, data, learners, rules in (
+        ("32 examples", labelled(32, 4), LEARNERS, ("action_inclusive",)),
+        ("27 examples", labelled(27, 3), LEARNERS, ("action_exclusive",)),
+        ("27 wide examples", labelled(27, 4, 100), LEARNERS, ("coded",)),
+        ("features that do not vary", constant, LEARNERS, ("action_reward",)),
+        ("100 classes of 16", labelled(1600, 100), ("cb",), tuple(RULES)),
+    ):
+        mine = study(describe(data), feedback=rules, learners=learners, repeats=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for cell in mine.cells:
+                for each in checked(cell, cell.run()).results:
+                    right = 0 <= each.right <= each.tested == round(len(data.label) / 10)
+                    assert right, about
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-def test_hundred_classes_are_learned_from_by_all_without_a_warning(rule):
-    mine = study(describe(labelled(1600, 100)), feedback=(rule,), learners=LEARNERS, repeats=1)
+def test_hundred_classes_are_learned_from_by_all_without_a_warning():
+    mine = study(describe(labelled(1600, 100)), feedback=tuple(RULES), learners=LEARNERS, repeats=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        checked(mine.cells[0], run_labelled_cell(mine.cells[0]))
+        for cell in mine.cells:
+            checked(cell, cell.run())

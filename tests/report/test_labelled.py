@@ -12,18 +12,21 @@ from labelled_files import all_made_up, dataset, digits, several, write_images, 
 from tables import html_tables
 
 from bciigl.labelled import LabelledStudy, labelled_rows
-from bciigl.labelled.features import TABLE4
-from bciigl.labelled.learnable import published_forests
+from bciigl.labelled.learnable import TABLE4, published_forests
 from bciigl.labelled.meta_features import NAMES
-from bciigl.labelled.notes import labelled_notes
+from bciigl.labelled.paper import labelled_notes, table1
 from bciigl.labelled.rows import averages
 from bciigl.labelled.rules import RULES
 from bciigl.labelled.sources import find_sources
 from bciigl.labelled.study import describe
-from bciigl.labelled.table1 import table1
-from bciigl.report.labelled import labelled_lead, labelled_sections
-from bciigl.report.labelled_drawings import row_columns
-from bciigl.report.labelled_tables import average_table, dataset_tables, learner_table
+from bciigl.report.labelled import (
+    average_table,
+    dataset_tables,
+    labelled_lead,
+    labelled_sections,
+    learner_table,
+    row_columns,
+)
 from bciigl.report.methods import REFERENCES
 from bciigl.report.page import page_text
 from bciigl.report.results import told

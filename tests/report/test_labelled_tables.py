@@ -5,9 +5,9 @@ from labelled_files import all_made_up, dataset, digits, made_up, several
 from tables import by_detail, cells, html_tables
 
 from bciigl.labelled import labelled_rows
+from bciigl.labelled.paper import openml_ids, table1
 from bciigl.labelled.rows import averages
-from bciigl.labelled.table1 import openml_ids, table1
-from bciigl.report.labelled_tables import (
+from bciigl.report.labelled import (
     average_table,
     dataset_tables,
     learner_table,

@@ -9,10 +9,12 @@ from bciigl.study import grid as module
 from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED, SILENCED
 from bciigl.study.grid import Cell, Entry
 
+BLIND = ["ceiling", "ai_igl"]
+
 
 def key(**arguments) -> str:
     """Return the key of the first cell."""
-    return study(**arguments).cells[0].key
+    return study(**{"learners": BLIND, **arguments}).cells[0].key
 
 
 def seeds(mine: Study) -> dict[int, set[int]]:
@@ -52,12 +54,14 @@ def test_every_combination_is_there_once_and_noise_changes_fastest():
 
 
 def test_learners_of_one_session_share_a_cell_and_a_silenced_judgment_has_its_own():
-    mine = study(learners=["cb", "ceiling"], controls=tuple(CONTROLS), study={"repeats": 1})
-    assert mine.entries == [Entry("cb"), Entry("ceiling")] + [
-        Entry("ai_igl", each) for each in (SILENCED, PERMUTED, MEAN_REMOVED)
+    # Controls are with the first learner that is told nothing.
+    learners = ["ceiling", "igl_full_ci", "ai_igl"]
+    mine = study(learners=learners, controls=tuple(CONTROLS), study={"repeats": 1})
+    assert mine.entries == [Entry(each) for each in learners] + [
+        Entry("igl_full_ci", each) for each in (SILENCED, PERMUTED, MEAN_REMOVED)
     ]
     plain, silenced = mine.cells
-    assert silenced.entries == (Entry("ai_igl", SILENCED),)
+    assert silenced.entries == (Entry("igl_full_ci", SILENCED),)
     assert set(plain.entries) == set(mine.entries) - set(silenced.entries)
     assert "judgment" in plain.protocol.task.events
     assert silenced.protocol.task.events == ("imagination", "perception")
@@ -67,14 +71,17 @@ def test_learners_of_one_session_share_a_cell_and_a_silenced_judgment_has_its_ow
 
 
 def test_labels_tell_all_entries_apart():
-    labels = [each.label for each in study(controls=tuple(CONTROLS)).entries]
-    assert labels == ["ceiling", *(f"ai_igl, {each}" for each in CONTROLS)]
+    labels = [each.label for each in study(learners=BLIND, controls=tuple(CONTROLS)).entries]
+    assert labels == [*BLIND, *(f"ai_igl, {each}" for each in CONTROLS)]
+    with pytest.raises(StudyError, match="controls need a learner that is told neither"):
+        study(controls=(PERMUTED,))
 
 
 def test_same_repeat_is_the_same_person_everywhere_and_another_is_another():
     mine = study(
         vary={"timing.isi": [5.0, 7.0]},
         study={"noise": [0.1, 0.5], "repeats": 5},
+        learners=BLIND,
         controls=CONTROLS,
     )
     found = seeds(mine)
@@ -127,9 +134,8 @@ def test_key_changes_with_all_that_matters():
     assert same == []
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_key_does_not_change_with_what_changes_nothing():
+    for changes in (
         {"name": "another"},
         {"description": "something else"},
         {"study": {"repeats": 7}},
@@ -137,10 +143,8 @@ def test_key_changes_with_all_that_matters():
         {"brain": {"noise": 0.7}},
         {"controls": (SILENCED,)},
         {"vary": {"timing.isi": [7.0, 8.0]}},
-    ],
-)
-def test_key_does_not_change_with_what_changes_nothing(changes):
-    assert key(**changes) == key()
+    ):
+        assert key(**changes) == key(), changes
 
 
 def test_key_changes_with_the_version(monkeypatch):
@@ -169,9 +173,8 @@ def test_key_is_of_the_parameters_of_learners():
     assert "one_right" in learner["parameters"]
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
+def test_fields_that_cannot_be_varied_are_refused_with_the_reason():
+    for name, reason in (
         ("brain.noise", "give noise levels instead (--noise)"),
         ("learners", "all learners of a protocol learn from the same sessions (--learner)"),
         ("seed", "repeats have seeds of their own (--repeats)"),
@@ -180,18 +183,15 @@ def test_key_is_of_the_parameters_of_learners():
         ("study.noise", "it is what the study is made of"),
         ("name", "it changes nothing"),
         ("description", "it changes nothing"),
-    ],
-)
-def test_fields_that_cannot_be_varied_are_refused_with_the_reason(name, reason):
-    with pytest.raises(StudyError) as error:
-        study(vary={name: [1, 2]})
-    assert str(error.value).startswith(f"{name} cannot be varied: ")
-    assert reason in str(error.value)
+    ):
+        with pytest.raises(StudyError) as error:
+            study(vary={name: [1, 2]})
+        assert str(error.value).startswith(f"{name} cannot be varied: ")
+        assert reason in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
+def test_values_that_cannot_be_are_refused_by_field_and_value():
+    for name, value, message in (
         ("timing.isi", -3.0, "timing.isi: should be greater than 0, got -3.0"),
         ("timing.iso", 3.0, "timing.iso: unknown key; did you mean 'isi'?"),
         ("task.trials", 2.5, "task.trials: should be a whole number, got 2.5"),
@@ -200,12 +200,10 @@ def test_fields_that_cannot_be_varied_are_refused_with_the_reason(name, reason):
         ("brain.region.center", [0, 0, 0], "brain.region.center: "),
         ("brain.subject", "nobody", "brain.subject: "),
         ("brain.region", {"shape": "mask", "file": "no.nii"}, "brain.region.file: "),
-    ],
-)
-def test_values_that_cannot_be_are_refused_by_field_and_value(name, value, message):
-    with pytest.raises(StudyError) as error:
-        study(vary={name: [value]})
-    assert f"with {name}={value}, brain.noise=0.05: {message}" in str(error.value)
+    ):
+        with pytest.raises(StudyError) as error:
+            study(vary={name: [value]})
+        assert f"with {name}={value}, brain.noise=0.05: {message}" in str(error.value)
 
 
 def test_one_wrong_value_among_right_ones_is_found():
@@ -213,16 +211,11 @@ def test_one_wrong_value_among_right_ones_is_found():
         study(vary={"timing.isi": [7.0, 0.0, 8.0]})
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"agent": {"policy": "fixed"}},
-        {"vary": {"agent.policy": ["uniform", "fixed"]}},
-    ],
-)
-def test_policies_that_a_study_does_not_have_are_refused(arguments):
-    with pytest.raises(StudyError, match="agent.policy is fixed: a study has no saved policy"):
-        study(**arguments)
+def test_policies_that_a_study_does_not_have_are_refused():
+    fixed = {"agent": {"policy": "fixed"}}
+    for arguments in (fixed, {"vary": {"agent.policy": ["uniform", "fixed"]}}):
+        with pytest.raises(StudyError, match="agent.policy is fixed: a study has no saved policy"):
+            study(**arguments)
 
 
 def test_unknown_control_is_refused_with_the_nearest():
@@ -233,5 +226,5 @@ def test_unknown_control_is_refused_with_the_nearest():
 
 
 def test_protocol_of_a_cell_is_whole():
-    cell = study(controls=(SILENCED,)).cells[1]
+    cell = study(learners=BLIND, controls=(SILENCED,)).cells[1]
     assert Protocol.model_validate(cell.protocol.model_dump()) == cell.protocol

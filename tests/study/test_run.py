@@ -13,7 +13,8 @@ from studies import study, tiny, write_mask
 
 from bciigl.study import Study, StudyError, open_study, rows, run, run_study
 from bciigl.study.controls import SILENCED
-from bciigl.study.store import failure_path, prepare_folder
+from bciigl.study.example import open_example
+from bciigl.study.store import failure_path, prepare_folder, read_rows
 
 MINE = study(
     learners=["ai_igl", "ceiling"], controls=(SILENCED,), study={"noise": [0.05, 0.3], "repeats": 2}
@@ -48,7 +49,15 @@ def test_each_cell_has_a_file_that_is_whole(finished):
         text = (finished / "cells" / f"{cell.key}.json").read_text()
         assert json.loads(text)["repeat"] == cell.repeat
     assert list((finished / "failed").iterdir()) == []
-    assert len(open_study(finished)[1]) == 8
+    mine, results = open_study(finished)
+    assert len(results) == 8
+    # The table is kept, and one session at the highest noise.
+    assert read_rows(mine, finished, results) == rows(MINE, results)
+    cell, dataset = open_example(mine, finished)
+    assert (cell.setting.noise, cell.repeat, cell.entries[0].control) == (0.3, 0, None)
+    assert dataset.protocol == cell.protocol
+    with pytest.raises(StudyError, match="results.json: is not of what is finished now; run the"):
+        read_rows(mine, finished, {})
 
 
 def test_finished_cells_are_never_run_again(finished):
@@ -138,8 +147,8 @@ def masked(tmp_path) -> Study:
     return mine
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_cell_that_fails_says_why_and_does_not_stop_the_others(masked, tmp_path, jobs):
+def test_cell_that_fails_says_why_and_does_not_stop_the_others(masked, tmp_path):
+    jobs = 2
     lost, kept = tmp_path / "one.nii.gz", tmp_path / "kept.nii.gz"
     lost.rename(kept)
     out, cell = tmp_path / "out", masked.cells[0]
@@ -219,20 +228,51 @@ def command(process: int) -> str:
         return ""
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Return a dask cluster of two processes on this machine."""
+def local_cluster(workers: int):
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2,
+    return LocalCluster(
+        n_workers=workers,
         threads_per_worker=2,
         processes=True,
         host="127.0.0.1",
         dashboard_address=None,
         silence_logs=50,
-    ) as found:
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return a dask cluster of two processes on this machine."""
+    with local_cluster(2) as found:
         yield found
+
+
+@pytest.mark.slow
+def test_lost_workers_are_told_once_and_a_new_one_finishes(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "WITHOUT_WORKERS", 1)
+    monkeypatch.setattr(run, "LOOK_AT_WORKERS", 0.2)
+    told = []
+    with local_cluster(1) as lonely:
+
+        def lose_it(done: int, total: int) -> None:
+            if done == 1 and lonely.workers:
+                lonely.scale(0)
+
+        def come_back(words: str) -> None:
+            told.append(words)
+            lonely.scale(1)
+
+        outcome = run_study(
+            MINE,
+            tmp_path / "out",
+            cluster=lonely.scheduler_address,
+            progress=lose_it,
+            report=come_back,
+        )
+    assert told == [run.NO_WORKERS]
+    assert (outcome.failed, outcome.missing) == ([], 0)
+    assert digests(tmp_path / "out") == digests(finished)
 
 
 @pytest.mark.slow
@@ -268,12 +308,12 @@ def test_worker_of_a_cluster_that_is_killed_costs_nothing_but_time(cluster, fini
     assert digests(out) == digests(finished)
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://", "http://127.0.0.1:80", "tcp://a:b", ""])
-def test_address_that_is_none_is_refused_at_once_and_leaves_no_folder(address, tmp_path):
-    with pytest.raises(StudyError, match="no scheduler answers at") as error:
-        run_study(study(), tmp_path / "out", cluster=address)
-    assert len(str(error.value).splitlines()) == 1
-    assert not (tmp_path / "out").exists()
+def test_address_that_is_none_is_refused_at_once_and_leaves_no_folder(tmp_path):
+    for address in ("nonsense", "tcp://", "http://127.0.0.1:80", "tcp://a:b", ""):
+        with pytest.raises(StudyError, match="no scheduler answers at") as error:
+            run_study(study(), tmp_path / "out", cluster=address)
+        assert len(str(error.value).splitlines()) == 1
+        assert not (tmp_path / "out").exists()
 
 
 def test_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
@@ -287,14 +327,14 @@ def test_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [({"jobs": 0}, "jobs should be 1 or more"), ({"share": (0, 3)}, r"from \(1, 3\) to \(3, 3\)")],
-)
-def test_what_cannot_be_is_refused_before_a_folder_is_made(tmp_path, how, message):
-    with pytest.raises(StudyError, match=message):
-        run_study(MINE, tmp_path / "out", **how)
-    assert not (tmp_path / "out").exists()
+def test_what_cannot_be_is_refused_before_a_folder_is_made(tmp_path):
+    for how, message in (
+        ({"jobs": 0}, "jobs should be 1 or more"),
+        ({"share": (0, 3)}, r"from \(1, 3\) to \(3, 3\)"),
+    ):
+        with pytest.raises(StudyError, match=message):
+            run_study(MINE, tmp_path / "out", **how)
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_mask_that_changes_after_its_study_was_made_fails_its_cells(tmp_path):

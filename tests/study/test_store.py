@@ -1,12 +1,19 @@
 """The folder of a study: whose it is, and what is wrong with its files."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from kills import digests
-from studies import all_made_up, store, study, tiny, write_mask
+from studies import (
+    all_made_up,
+    assert_refused,
+    changed,
+    result,
+    store,
+    study,
+    tiny,
+    write_mask,
+)
 
 from bciigl.study import Study, StudyError, open_study, run_study
 from bciigl.study.controls import PERMUTED
@@ -21,7 +28,7 @@ from bciigl.study.store import (
     read_results,
 )
 
-MINE = study(learners=["cb", "ceiling"])
+MINE = study(learners=["igl_full_ci", "ceiling"])
 
 
 @pytest.fixture
@@ -48,7 +55,13 @@ def test_study_comes_back_with_everything_it_is_made_of(tmp_path):
     write_mask(tmp_path / "mask.nii.gz")
     region = {"shape": "mask", "file": "mask.nii.gz"}
     vary = {"timing.isi": [7.0, 9], "task.options": [[1, 2, 3], ["a", "b", "c"]]}
-    mine = Study(tiny(brain={"region": region}), str(tmp_path), vary, (PERMUTED,), "table2")
+    mine = Study(
+        tiny(brain={"region": region}, learners=["ai_igl"]),
+        str(tmp_path),
+        vary,
+        (PERMUTED,),
+        "table2",
+    )
     prepare_folder(mine, tmp_path / "out")
     found, results = open_study(tmp_path / "out")
     assert found == mine
@@ -74,29 +87,7 @@ def test_files_that_are_not_of_its_cells_do_not_matter(folder):
     assert read_results(MINE, folder) == all_made_up(MINE)
 
 
-def changed(change: Callable[[dict], object]) -> Callable[[str], str]:
-    """Return what changes the document in a file."""
-
-    def of(text: str) -> str:
-        document = json.loads(text)
-        change(document)
-        return json.dumps(document)
-
-    return of
-
-
-def result(**changes) -> Callable[[str], str]:
-    """Return what changes the first learner's result."""
-    return changed(lambda document: document["results"][0].update(changes))
-
-
 HARM = {
-    "truncated": lambda text: text[: len(text) // 2],
-    "empty": lambda text: "",
-    "not an object": lambda text: "[]",
-    "a number": lambda text: "5",
-    "null": lambda text: "null",
-    "nothing in it": lambda text: "{}",
     "no results": changed(lambda document: document.pop("results")),
     "results of nobody": changed(lambda document: document.update(results=[])),
     "results of one": changed(lambda document: document["results"].pop()),
@@ -122,17 +113,9 @@ HARM = {
 }
 
 
-@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
-def test_damaged_result_is_refused_by_its_file_and_nothing_is_overwritten(folder, harm):
-    path = cell_file(folder)
-    path.write_text(harm(path.read_text()))
-    before = digests(folder)
-    for attempt in (lambda: open_study(folder), lambda: run_study(MINE, folder)):
-        with pytest.raises(StudyError) as error:
-            attempt()
-        assert str(error.value).startswith(f"{path}: is ")
-        assert str(error.value).endswith("; delete it to have it made again")
-    assert digests(folder) == before
+def test_damaged_result_is_refused_by_its_file_and_nothing_is_overwritten(folder):
+    attempts = (lambda: open_study(folder), lambda: run_study(MINE, folder))
+    assert_refused(cell_file(folder), HARM, *attempts)
 
 
 def test_bytes_that_are_no_text_are_refused_by_their_file(folder):
@@ -155,10 +138,6 @@ def test_what_run_cell_gives_is_checked_as_well():
 
 
 STUDY_HARM = {
-    "truncated": lambda text: text[: len(text) // 2],
-    "empty": lambda text: "",
-    "not an object": lambda text: "[1]",
-    "null": lambda text: "null",
     "no protocol": changed(lambda document: document.pop("protocol")),
     "no table": changed(lambda document: document.pop("table")),
     "wrong protocol": changed(lambda document: document["protocol"].update(seed="x")),
@@ -167,92 +146,83 @@ STUDY_HARM = {
     "vary has a number": changed(lambda document: document.update(vary={"timing.isi": 5})),
     "vary is forbidden": changed(lambda document: document.update(vary={"seed": [5]})),
     "vary is impossible": changed(lambda document: document.update(vary={"timing.isi": [-5]})),
+    "folder is a number": changed(lambda document: document.update(folder=5)),
+    "table is a number": changed(lambda document: document.update(table=5)),
+    "something more": changed(lambda document: document.update(more=5)),
+    "an unknown kind": changed(lambda document: document.update(kind="x")),
+    "kind is a number": changed(lambda document: document.update(kind=5)),
     "controls are a number": changed(lambda document: document.update(controls=5)),
     "unknown control": changed(lambda document: document.update(controls=["x"])),
 }
 
 
-@pytest.mark.parametrize("harm", STUDY_HARM.values(), ids=STUDY_HARM)
-def test_damaged_description_is_refused_by_its_file_and_nothing_is_overwritten(folder, harm):
-    path = folder / STUDY
-    path.write_text(harm(path.read_text()))
+def test_damaged_description_is_refused_by_its_file_and_nothing_is_overwritten(folder):
+    attempts = (lambda: open_study(folder), lambda: run_study(MINE, folder))
+    harms = {name: harm for name, harm in STUDY_HARM.items() if name != "an unknown kind"}
+    assert_refused(folder / STUDY, harms, *attempts)
+    assert_refused(folder / STUDY, STUDY_HARM, attempts[0])
+
+
+def test_folder_of_another_study_is_refused_by_what_differs_and_left_alone(folder):
     before = digests(folder)
-    for attempt in (lambda: open_study(folder), lambda: run_study(MINE, folder)):
+    others = {
+        "seed": (study(learners=["igl_full_ci", "ceiling"], seed=4), "seed is 0 there, 4 here"),
+        "field": (
+            study(learners=["igl_full_ci", "ceiling"], timing={"isi": 8.0}),
+            "timing.isi is 7.0 there, 8.0 here",
+        ),
+        "trials": (study(task={"trials": 25}), "task.trials is 24 there, 25 here"),
+        "table": (
+            Study(MINE.protocol, table="table2"),
+            "table is none there, table2 here",
+        ),
+        "controls": (
+            Study(MINE.protocol, controls=(PERMUTED,)),
+            f"controls is none there, {PERMUTED} here",
+        ),
+    }
+
+    for other, difference in others.values():
         with pytest.raises(StudyError) as error:
-            attempt()
-        assert str(error.value).startswith(f"{path}: ")
+            run_study(other, folder)
+        assert f"{folder}: has the results of another study: {difference}" in str(error.value)
     assert digests(folder) == before
 
 
-OTHERS = {
-    "seed": (study(learners=["cb", "ceiling"], seed=4), "seed is 0 there, 4 here"),
-    "field": (
-        study(learners=["cb", "ceiling"], timing={"isi": 8.0}),
-        "timing.isi is 7.0 there, 8.0 here",
-    ),
-    "trials": (study(task={"trials": 25}), "task.trials is 24 there, 25 here"),
-    "table": (
-        Study(MINE.protocol, table="table2"),
-        "table is none there, table2 here",
-    ),
-    "controls": (
-        Study(MINE.protocol, controls=(PERMUTED,)),
-        f"controls is none there, {PERMUTED} here",
-    ),
-}
-
-
-@pytest.mark.parametrize(("other", "difference"), OTHERS.values(), ids=OTHERS)
-def test_folder_of_another_study_is_refused_by_what_differs_and_left_alone(
-    folder, other, difference
-):
-    before = digests(folder)
-    with pytest.raises(StudyError) as error:
-        run_study(other, folder)
-    assert f"{folder}: has the results of another study: {difference}" in str(error.value)
-    assert digests(folder) == before
-
-
-@pytest.mark.parametrize(
-    "grown",
-    [
-        study(learners=["cb", "ceiling"], study={"repeats": 3}),
-        study(learners=["cb", "ceiling"], study={"noise": [0.05, 0.3]}),
-        study(learners=["cb", "ceiling"], vary={"timing.isi": [7.0, 8.0]}),
-        study(learners=["ceiling"]),
-        study(learners=["cb", "ceiling"], description="other words"),
-    ],
-    ids=["repeats", "noise", "vary", "learners", "description"],
-)
-def test_same_study_may_grow(folder, grown):
+def test_same_study_may_grow(folder):
     cells = digests(folder / "cells")
-    prepare_folder(grown, folder)
-    assert digests(folder / "cells") == cells
-    assert open_study(folder)[0] == grown
+    for grown in (
+        study(learners=["igl_full_ci", "ceiling"], study={"repeats": 3}),
+        study(learners=["igl_full_ci", "ceiling"], study={"noise": [0.05, 0.3]}),
+        study(learners=["igl_full_ci", "ceiling"], vary={"timing.isi": [7.0, 8.0]}),
+        study(learners=["ceiling"]),
+        study(learners=["igl_full_ci", "ceiling"], description="other words"),
+    ):
+        prepare_folder(grown, folder)
+        assert digests(folder / "cells") == cells
+        assert open_study(folder)[0] == grown
 
 
-@pytest.mark.parametrize("kind", ["file", "foreign", "file in the way"])
-def test_what_is_not_a_folder_for_a_study_is_refused_and_left_alone(tmp_path, kind):
-    if kind == "foreign":
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out" / "mine.txt").write_text("x")
-    else:
-        (tmp_path / "out").write_text("x")
-    out = tmp_path / "out" / "below" if kind == "file in the way" else tmp_path / "out"
+def test_what_is_not_a_folder_for_a_study_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "mine.txt").write_text("x")
+    (tmp_path / "file").write_text("x")
     before = digests(tmp_path)
-    with pytest.raises(OSError, match="exists already and is not an empty folder|cannot be made"):
-        run_study(MINE, out)
+    message = "exists already and is not an empty folder|cannot be made"
+    for out in ("file", "foreign", "file/below"):
+        with pytest.raises(OSError, match=message):
+            run_study(MINE, tmp_path / out)
     assert digests(tmp_path) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "foreign"]
 
 
-@pytest.mark.parametrize("name", ["absent", "empty", "file"])
-def test_folder_without_a_study_cannot_be_opened(tmp_path, name):
+def test_folder_without_a_study_cannot_be_opened(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
-    assert not is_study(tmp_path / name)
-    with pytest.raises(StudyError, match="is not a study: it has no study.json"):
-        open_study(tmp_path / name)
+    for name in ("absent", "empty", "file"):
+        assert not is_study(tmp_path / name)
+        with pytest.raises(StudyError, match="is not a study: it has no study.json"):
+            open_study(tmp_path / name)
 
 
 def test_empty_folder_will_do_and_so_will_one_far_below(tmp_path):

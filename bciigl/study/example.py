@@ -1,0 +1,50 @@
+"""One recorded session of a study, for its report to draw."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bciigl.base.errors import BciiglError
+from bciigl.base.files import written_folder
+from bciigl.base.progress import Notify, silent
+from bciigl.loop import record
+from bciigl.protocol import Protocol
+from bciigl.recording import Dataset, is_dataset, open_dataset
+from bciigl.study.grid import UNIMPORTANT, Cell, Study
+from bciigl.study.session_results import learn_and_keep
+
+EXAMPLE = "example"
+
+
+def keep_example(
+    study: Study,
+    folder: str | os.PathLike,
+    results: Mapping[str, Any],
+    report: Notify = silent,
+) -> None:
+    """Record the study's example (`Study.example`) in its folder, unless there is one already."""
+    cell, path = study.example(results), Path(folder) / EXAMPLE
+    if cell is None or path.exists():
+        return
+    try:
+        with written_folder(path) as new:
+            record(cell.protocol, new, folder=cell.folder)
+            learn_and_keep(open_dataset(new), report=report)
+    except BciiglError as error:
+        report(f"no example was recorded for the report: {error}")
+
+
+def open_example(study: Study, folder: str | os.PathLike) -> tuple[Cell, Dataset] | None:
+    """Return the example in the folder of a study, and the cell that it is of, if it is there."""
+    path = Path(folder) / EXAMPLE
+    if not is_dataset(path):
+        return None
+    dataset = open_dataset(path)
+    wanted = _experiment(dataset.protocol)
+    cell = next((each for each in study.cells if _experiment(each.protocol) == wanted), None)
+    return None if cell is None else (cell, dataset)
+
+
+def _experiment(protocol: Protocol) -> dict[str, Any]:
+    return protocol.model_dump(exclude=UNIMPORTANT)
