@@ -175,8 +175,8 @@ def _read(folder: str | os.PathLike) -> _Document:
     if not path.exists():
         return empty
     try:
-        document = read_json(path, _Document)
-    except BciiglError:
+        document = read_json(path, _Document, error=StudyError)
+    except StudyError:
         raise StudyError(f"{path}: {DAMAGED}") from None
     if any(set(each) != set(NAMES) for each in document.features.values()):
         raise StudyError(f"{path}: {DAMAGED}")
