@@ -149,14 +149,17 @@ def _from_series(
     )
     wanted = np.zeros((len(trials), begun, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
-    found = _ESTIMATES[protocol.estimate](
-        frames, onsets.ravel(), wanted.reshape(len(trials), onsets.size), protocol.timing
-    )
+    wanted = wanted.reshape(len(trials), onsets.size)
     missing = np.isnan(frames).all(axis=1)
-    if missing.any():
-        first = onsets[trials][:, [kind in weights for kind in kinds]].min(axis=1)
-        last = np.array([trial_start(protocol, trial + 1) for trial in trials])
-        found[_too_few(missing, first, last, protocol.timing.tr)] = np.nan
+    if not missing.any():
+        return _ESTIMATES[protocol.estimate](frames, onsets.ravel(), wanted, protocol.timing)
+    first = onsets[trials][:, [kind in weights for kind in kinds]].min(axis=1)
+    last = np.array([trial_start(protocol, trial + 1) for trial in trials])
+    enough = ~_too_few(missing, first, last, protocol.timing.tr)
+    found = np.full((len(trials), frames.shape[1]), np.nan)
+    if enough.any():
+        estimate = _ESTIMATES[protocol.estimate]
+        found[enough] = estimate(frames, onsets.ravel(), wanted[enough], protocol.timing)
     return found
 
 

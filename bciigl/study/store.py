@@ -129,9 +129,8 @@ def read_results(study: AnyStudy, folder: str | os.PathLike) -> Results:
             try:
                 results[cell.key] = checked(cell, read_json(path, error=StudyError))
             except StudyError as error:
-                raise StudyError(
-                    f"{path}: {_without(path, error)}; delete it to have it made again"
-                ) from None
+                what = str(error).removeprefix(f"{path}: ")
+                raise StudyError(f"{path}: {what}; delete it to have it made again") from None
     return results
 
 
@@ -260,8 +259,3 @@ def _refuse_another(folder: Path, ours: AnyStudy) -> None:
             f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
             "give another folder"
         )
-
-
-def _without(path: Path, error: StudyError) -> str:
-    """Return a message without the path that it may begin with."""
-    return str(error).removeprefix(f"{path}: ")

@@ -1,0 +1,1 @@
+"""A learner, an agent and a source that another package adds to bciigl."""
