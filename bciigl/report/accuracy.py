@@ -36,9 +36,8 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
-    best = max(
-        rows, key=lambda row: (row.noise, row.control is None, not LEARNERS.get(row.learner).told)
-    )
+    blind = [each.id for each in LEARNERS.all() if not each.told]
+    best = max(rows, key=lambda row: (row.noise, row.control is None, row.learner in blind))
     alt = (
         f"Accuracy of {len({row.label for row in rows})} learners and controls at "
         f"{len({row.noise for row in rows})} noise levels; {best.label} has "
@@ -112,9 +111,7 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict]:
     """Return how each learner and control is drawn, the same in all panels."""
     labels = dict.fromkeys(row.label for row in rows)
     others = cycle(CONTROL_STYLES)
-    return {
-        label: learner_style(label) if label in LEARNERS.ids else next(others) for label in labels
-    }
+    return {label: learner_style(label) if label in LEARNERS else next(others) for label in labels}
 
 
 def _wrapped(title: str, width: int) -> str:
@@ -160,11 +157,8 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
 
 def _published(axis: Axes, rows: list[Row], place: dict, aside: dict, styles: dict) -> None:
     # Learners may be compared with the same figure: it is drawn once.
-    known = [
-        row
-        for row in rows
-        if row.published and LEARNERS.get(row.learner).published_as == row.learner
-    ]
+    others = [each.id for each in LEARNERS.all() if each.published_as not in ("", each.id)]
+    known = [row for row in rows if row.published and row.learner not in others]
     for label in dict.fromkeys(row.label for row in known):
         mine = [row for row in known if row.label == label]
         axis.errorbar(

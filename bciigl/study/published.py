@@ -23,7 +23,7 @@ def published(table: str, learner: str, noise: float) -> Published | None:
 
     Which learner of the paper it is compared with is in its specification.
     """
-    learner = LEARNERS.get(learner).published_as
+    learner = LEARNERS.get(learner).published_as if learner in LEARNERS else ""
     for line in lines(table):
         if line["learner"] == learner and math.isclose(float(line["noise"]), noise):
             return Published(float(line["accuracy"]), float(line["standard_error"]))
@@ -45,7 +45,7 @@ def published_labelled(
     openml_id : int or None
         Of the dataset.
     """
-    learner = LEARNERS.get(learner).published_as
+    learner = LEARNERS.get(learner).published_as if learner in LEARNERS else ""
     if table == "table3":
         for line in lines(table):
             if (line["feedback"], line["learner"]) == (feedback, learner):

@@ -237,7 +237,7 @@ def test_learners_are_drawn_as_everywhere():
     for drawing, rows in ((bandit_drawing(ROWS), ROWS), (learners_drawing(ROWS), ROWS)):
         for axis in drawing.figure.axes:
             for line in axis.lines:
-                if line.get_label() in LEARNERS.ids:
+                if line.get_label() in LEARNERS:
                     style = learner_style(line.get_label())
                     assert (line.get_color(), line.get_marker()) == (
                         style["color"],
