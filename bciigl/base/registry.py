@@ -90,6 +90,10 @@ class Registry:
         """The ids of those that come with bciigl."""
         return tuple(name for name, point in self._found.items() if _is_own(point))
 
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is one of that id."""
+        return name in self._found
+
     def all(self) -> list[Specification]:
         """Return all that can be loaded: those told nothing first, then by id."""
         found = []

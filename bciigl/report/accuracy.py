@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from bciigl.base.registry import LEARNERS
 from bciigl.report.drawing import Drawing
 from bciigl.report.study_tables import by_setting
-from bciigl.report.style import GREY, NOISE_COLOR, SKY, SMALL, legend_below, new_figure, plain
+from bciigl.report.style import (
+    GREY,
+    NOISE_COLOR,
+    SKY,
+    SMALL,
+    learner_style,
+    legend_below,
+    new_figure,
+    plain,
+)
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
@@ -63,13 +72,9 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
+    blind = [each.id for each in LEARNERS.all() if not each.told]
     best = max(
-        rows,
-        key=lambda row: (
-            against.value(row),
-            row.control is None,
-            not LEARNERS.get(row.learner).told,
-        ),
+        rows, key=lambda row: (against.value(row), row.control is None, row.learner in blind)
     )
     places = len({against.value(row) for row in rows})
     alt = (
@@ -142,8 +147,7 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict]:
     """Return how each learner and control is drawn, the same in all panels."""
     labels = dict.fromkeys(row.label for row in rows)
     others = cycle(CONTROL_STYLES)
-    known = {label: LEARNERS.get(label).style for label in labels if label in LEARNERS.ids}
-    return {label: known.get(label) or next(others) for label in labels}
+    return {label: learner_style(label) if label in LEARNERS else next(others) for label in labels}
 
 
 def _wrapped(title: str, width: int) -> str:
@@ -190,14 +194,11 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
 
 
 def _published(axis: Axes, rows: Sequence[Row], place: dict, aside: dict, styles: dict) -> None:
-    drawn = set()
-    for label in dict.fromkeys(row.label for row in rows if row.published):
-        mine = [row for row in rows if row.label == label and row.published]
-        # Learners that are compared with the same figure have it once.
-        theirs = LEARNERS.get(mine[0].learner).published_as
-        if theirs in drawn:
-            continue
-        drawn.add(theirs)
+    # Learners may be compared with the same figure: it is drawn once.
+    others = [each.id for each in LEARNERS.all() if each.published_as not in ("", each.id)]
+    known = [row for row in rows if row.published and row.learner not in others]
+    for label in dict.fromkeys(row.label for row in known):
+        mine = [row for row in known if row.label == label]
         axis.errorbar(
             [place[id(row)] + aside[label] for row in mine],
             [row.published.accuracy for row in mine],

@@ -20,7 +20,7 @@ class Published(NamedTuple):
 
 def published(table: str, learner: str, noise: float) -> Published | None:
     """Return what a table of the paper reports for a learner at a noise level, if anything."""
-    theirs = LEARNERS.get(learner).published_as
+    theirs = LEARNERS.get(learner).published_as if learner in LEARNERS else None
     for line in lines(table):
         if line["learner"] == theirs and math.isclose(float(line["noise"]), noise):
             return Published(float(line["accuracy"]), float(line["standard_error"]))

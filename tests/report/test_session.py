@@ -59,7 +59,7 @@ def test_the_head_has_verdict_and_accuracy(sections, results):
     assert main.diagnosis.verdict in notice.title
     assert main.diagnosis.remedy in notice.text
     told = sections["Decoded rewards"].paragraphs[1]
-    assert told == f"The verdict of ai_igl: {main.diagnosis}"
+    assert told == f"The verdict of ai_igl: {main.diagnosis.named((7, 8, 9))}"
 
 
 def test_protocol_seed_and_hash_are_there(sections, dataset):
