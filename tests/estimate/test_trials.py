@@ -13,9 +13,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain import Brain, Truth
+from bciigl.brain import Brain, Trials
 from bciigl.brain.events import trial_events
 from bciigl.estimate import context, contexts, feedback, feedback_so_far, glm
+from bciigl.loop.separate import record_separately
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import event_response
 from bciigl.protocol.schedule import (
@@ -258,8 +259,8 @@ def test_scanner_and_estimate_agree_on_what_is_known_at_the_decision(sections):
 @pytest.mark.parametrize("estimate", ["glm", "frame"])
 def test_separate_recordings_tell_what_was_imagined_and_judged(estimate):
     brain = Brain(protocol(recording="separate", estimate=estimate, brain={"noise": 0.01}))
-    truth = Truth.random(brain.protocol, 40, 1)
-    frames = brain.record_separately(truth.events(brain.protocol), trials=40)
+    truth = Trials.random(brain.protocol, 40, 1)
+    frames = record_separately(brain, truth.events(brain.protocol), trials=40)
     for found, told in (
         (contexts(frames, brain.protocol), truth.imagined),
         (feedback(frames, brain.protocol), truth.rewards),
@@ -274,7 +275,7 @@ def test_separate_recordings_tell_what_was_imagined_and_judged(estimate):
 def test_long_run_is_estimated_as_well_at_its_end_as_at_its_beginning():
     mine = protocol(task={"trials_per_run": 250, "trials": 250}, brain={"noise": 0.05})
     brain = Brain(mine)
-    truth = Truth.random(mine, 220, 2)
+    truth = Trials.random(mine, 220, 2)
     frames = brain.scan(trials=220).play(truth.events(mine))
     found = contexts(frames, mine)
     label = np.array(truth.imagined)
@@ -369,9 +370,9 @@ def test_missing_values_are_refused_wherever_they_are(estimated, value, place):
 @each_estimate
 def test_as_many_recordings_as_the_protocol_has_are_needed(estimated):
     shared, separate = protocol(), protocol(recording="separate")
-    with pytest.raises(BciiglError, match="separate has a recording for each kind of event"):
+    with pytest.raises(BciiglError, match="separate has a series for each kind of event"):
         estimated(recorded(shared), separate)
-    with pytest.raises(BciiglError, match="shared has one recording"):
+    with pytest.raises(BciiglError, match="shared has one series"):
         estimated(recorded(separate), shared)
 
 
@@ -434,8 +435,8 @@ def run_of_guesses(noise: float, runs: int) -> tuple[np.ndarray, ...]:
     onsets = 12.0 + event_spacing(mine.timing) * np.arange(46 * 3)
     causal, whole, guesses = [], [], []
     for run in range(runs):
-        truth = Truth.random(mine, 46, run)
-        frames = brain.scan(run=run, trials=46).play(truth.events(mine))
+        truth = Trials.random(mine, 46, run)
+        frames = brain.scan(run=run + 1, trials=46).play(truth.events(mine))
         causal.append(contexts(frames, mine))
         whole.append(glm.estimate(frames, onsets, wanted.reshape(46, -1), mine.timing))
         guesses.append(truth.guessed)
