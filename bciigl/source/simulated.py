@@ -67,7 +67,7 @@ class SimulatedSource(Source):
 
     def elapsed(self) -> float:
         """Return the seconds from the beginning of the run to the end of the last frame read."""
-        return self._scanner.time
+        return 0.0 if self._scanner is None else self._scanner.time
 
 
 SIMULATED = Specification(
