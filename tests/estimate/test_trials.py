@@ -291,12 +291,13 @@ def test_long_run_is_estimated_as_well_at_its_end_as_at_its_beginning():
 
 
 @each_protocol
-@pytest.mark.parametrize("trial", [0, 2])
-def test_too_few_frames_are_refused(mine, trial):
+def test_too_few_frames_are_refused(mine):
     frames = recorded(mine)
-    for estimated, seconds in (
-        (context, decision_time(mine.timing)),
-        (feedback_so_far, trial_seconds(mine)),
+    for trial, estimated, seconds in (
+        (0, context, decision_time(mine.timing)),
+        (2, context, decision_time(mine.timing)),
+        (0, feedback_so_far, trial_seconds(mine)),
+        (2, feedback_so_far, trial_seconds(mine)),
     ):
         wanted = complete(mine, seconds, trial)
         for got in (wanted - 1, 0):
@@ -335,6 +336,37 @@ def test_trial_before_the_first_is_refused(mine):
                 estimated(recorded(mine), mine, trial)
 
 
+@each_protocol
+def test_trials_with_less_than_half_of_their_frames_have_no_estimate(mine):
+    """Rows of missing frames are left out; what no frame is left for is not a number."""
+    frames = recorded(mine)
+    begun, ended = (complete(mine, seconds, 2) for seconds in (0.0, trial_seconds(mine)))
+
+    def without(first: int, stop: int):
+        def change(series: np.ndarray) -> np.ndarray:
+            changed = series.copy()
+            changed[first:stop] = np.nan
+            return changed
+
+        return each_series(change, frames)
+
+    lost = without(begun, ended)
+    for estimated in (contexts, feedback):
+        found, known = estimated(lost, mine), estimated(frames, mine)
+        assert np.isnan(found[2]).all()
+        assert np.isfinite(np.delete(found, 2, axis=0)).all()
+        if estimated is contexts:  # what is missing later changes no context before
+            np.testing.assert_array_equal(found[:2], known[:2])
+    assert np.isnan(context(lost, mine, 2)).all()
+    assert np.isnan(feedback_so_far(lost, mine, 2)).all()
+    # One frame is no loss, but where it is the one that is taken.
+    few = without(begun, begun + 1)
+    found = np.concatenate([contexts(few, mine), feedback(few, mine)])
+    if mine.estimate == "glm":
+        assert np.isfinite(found).all()
+        assert (contexts(few, mine)[2] != contexts(frames, mine)[2]).all()
+
+
 ESTIMATES = {
     "contexts": contexts,
     "feedback": feedback,
@@ -345,51 +377,41 @@ each_estimate = pytest.mark.parametrize("estimated", ESTIMATES.values(), ids=EST
 
 
 @each_estimate
-@pytest.mark.parametrize("shape", [(80,), (80, 2, 2, 2), ()], ids=["vector", "volumes", "number"])
-def test_frames_of_another_shape_are_refused(estimated, shape):
-    message = re.escape(f"frames should be of one shape (frames, voxels), got {shape}")
-    with pytest.raises(BciiglError, match=message):
-        estimated(np.ones(shape), protocol())
-    separate = protocol(recording="separate")
-    with pytest.raises(BciiglError, match=message):
-        estimated(dict.fromkeys(separate.task.events, np.ones(shape)), separate)
-
-
-@each_estimate
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("place", [0, -1])
-def test_missing_values_are_refused_wherever_they_are(estimated, value, place):
-    for mine in (protocol(), protocol(recording="separate"), protocol(estimate="frame")):
-        frames = recorded(mine)
-        series = frames["judgment"] if isinstance(frames, dict) else frames
-        series[place, 1] = value
-        with pytest.raises(BciiglError, match="frames should be finite numbers"):
-            estimated(frames, mine)
-
-
-@each_estimate
-def test_as_many_recordings_as_the_protocol_has_are_needed(estimated):
+def test_frames_that_cannot_be_estimated_from_are_refused(estimated):
     shared, separate = protocol(), protocol(recording="separate")
+    for shape in ((80,), (80, 2, 2, 2), ()):
+        message = re.escape(f"frames should be of one shape (frames, voxels), got {shape}")
+        for frames, mine in (
+            (np.ones(shape), shared),
+            (dict.fromkeys(separate.task.events, np.ones(shape)), separate),
+        ):
+            with pytest.raises(BciiglError, match=message):
+                estimated(frames, mine)
+    for shape in ((60, 3), (80, 4)):
+        series = dict.fromkeys(separate.task.events, np.ones((80, 3)))
+        with pytest.raises(BciiglError, match="frames should be of one shape"):
+            estimated({**series, "judgment": np.ones(shape)}, separate)
+    # Missing in some voxels alone, or infinite, wherever that is.
+    for mine in (shared, separate, protocol(estimate="frame")):
+        for value in (math.nan, math.inf, -math.inf):
+            for place in (0, -1):
+                frames = recorded(mine)
+                series = frames["judgment"] if isinstance(frames, dict) else frames
+                series[place, 1] = value
+                with pytest.raises(BciiglError, match="finite numbers, or missing in all voxels"):
+                    estimated(frames, mine)
     with pytest.raises(BciiglError, match="separate has a series for each kind of event"):
         estimated(recorded(shared), separate)
     with pytest.raises(BciiglError, match="shared has one series"):
         estimated(recorded(separate), shared)
-
-
-@each_estimate
-@pytest.mark.parametrize(
-    "kinds",
-    [
+    for kinds in (
         [],
         ["perception"],
         ["imagination", "perception", "judgement"],
         ["imagination", "perception", "judgment", "rest"],
-    ],
-    ids=["none", "missing", "misspelt", "more"],
-)
-def test_recordings_of_other_kinds_are_refused(estimated, kinds):
-    with pytest.raises(BciiglError, match="of imagination, perception, judgment, got"):
-        estimated(dict.fromkeys(kinds, np.ones((80, 3))), protocol(recording="separate"))
+    ):
+        with pytest.raises(BciiglError, match="of imagination, perception, judgment, got"):
+            estimated(dict.fromkeys(kinds, np.ones((80, 3))), separate)
 
 
 def test_of_separate_recordings_only_those_needed_must_be_there():

@@ -125,7 +125,7 @@ def test_trials_without_an_estimate_are_left_out_with_their_truth(folder):
 
 
 def test_dataset_of_version_0_1_is_read(folder):
-    """It called catch trials baseline, in the array and in the protocol."""
+    """It called the array of catch trials baseline."""
     before = open_dataset(folder).sessions
     for path in (folder / ESTIMATES).rglob("*_interactions.npz"):
         with np.load(path) as file:
