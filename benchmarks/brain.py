@@ -12,7 +12,7 @@ import numpy as np
 from timing import seconds
 
 from bciigl.base.seeds import Seed
-from bciigl.brain import Brain, Truth, load_subject
+from bciigl.brain import Brain, Trials, load_subject
 from bciigl.brain.noise import ExactNoise, StockNoise
 from bciigl.brain.noise_sources import RunPlan
 from bciigl.brain.region import find_region
@@ -35,7 +35,7 @@ def session(brain: Brain, trials: int) -> list[np.ndarray]:
     runs = []
     for run, start in enumerate(range(0, trials, per_run)):
         count = min(per_run, trials - start)
-        truth = Truth.random(brain.protocol, count, np.random.default_rng(run))
+        truth = Trials.random(brain.protocol, count, np.random.default_rng(run))
         runs.append(brain.scan(run=run, trials=count).play(truth.events(brain.protocol)))
     return runs
 

@@ -11,7 +11,7 @@ from sessions import number_guessing, simulate
 from sklearn.linear_model import LogisticRegression
 from timing import seconds
 
-from bciigl.brain import Brain, Truth
+from bciigl.brain import Brain, Trials
 from bciigl.estimate import context, feedback
 from bciigl.learn import ActionInclusiveIGL, FullConditionalIGL
 
@@ -76,7 +76,7 @@ def estimates() -> None:
     brain = Brain(protocol)
     rng = np.random.default_rng(0)
     runs = [
-        brain.scan(run=run, trials=46).play(Truth.random(protocol, 46, rng).events(protocol))
+        brain.scan(run=run, trials=46).play(Trials.random(protocol, 46, rng).events(protocol))
         for run in range(15)
     ]
     times = []

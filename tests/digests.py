@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from bciigl.brain import Brain, Truth
+from bciigl.brain import Brain, Trials
 from bciigl.protocol import Protocol
 
 
@@ -18,6 +18,6 @@ def digest(run: int, engine: str = "exact", folder: str = ".") -> str:
     if engine == "fmrisim":
         settings |= {"subject": "head", "region": {"center": [8, 10, 8], "size": 3}}
     brain = Brain(protocol(brain=settings), folder)
-    truth = Truth.random(brain.protocol, 4, np.random.default_rng(run))
+    truth = Trials.random(brain.protocol, 4, np.random.default_rng(run))
     frames = brain.scan(run=run).play(truth.events(brain.protocol))
     return hashlib.sha256(frames.tobytes()).hexdigest()

@@ -170,7 +170,9 @@ def _frame_weights(
     steps = np.diff(_rows(frames, missing))
     design = _whitened(_design(frames, times, tr, duration, missing), coefficient, steps)
     ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
-    ridge[: len(times)] = RIDGE * (design[:, : len(times)] ** 2).sum(axis=0).max(initial=0.0)
+    strongest = (design[:, : len(times)] ** 2).sum(axis=0).max(initial=0.0)
+    # It is 0 where all frames are missing that tell of events.
+    ridge[: len(times)] = RIDGE * strongest or SOLVABLE
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])
     wanted[: len(times)] = mixture

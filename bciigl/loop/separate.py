@@ -31,12 +31,7 @@ def separate_steps(
     imagination comes first, and trials are finished when the run is over. That changes nothing for
     an agent that learns between runs.
     """
-    brain = getattr(source, "brain", None)
-    if brain is None:
-        raise BciiglError(
-            "recording: separate is simulated, and not in real time: its signal is scaled after "
-            "the fact; use recording: shared"
-        )
+    brain = simulated_brain(source)
     numbers = range(participant.trials)
 
     def recorded(events: list[Event]) -> dict[str, np.ndarray]:
@@ -54,6 +49,17 @@ def separate_steps(
         feedback = feedback_so_far(frames, protocol, number)
         yield Trial(seen[number], *shown[number], feedback)
     return Series(frames, {})
+
+
+def simulated_brain(source: Source) -> Brain:
+    """Return the brain of a source; separate recordings can be made of no other."""
+    brain = getattr(source, "brain", None)
+    if brain is None:
+        raise BciiglError(
+            "recording: separate is simulated, and not in real time: its signal is scaled after "
+            "the fact; use recording: shared"
+        )
+    return brain
 
 
 def record_separately(

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,7 +15,7 @@ from bciigl.learn import load_learner, save_learner
 from bciigl.loop.agent import Agent, make_agent
 from bciigl.loop.participant import Participant
 from bciigl.loop.person import SimulatedPerson
-from bciigl.loop.separate import separate_steps
+from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
@@ -240,7 +239,7 @@ def record(
     lateness : function, optional
         Called with the seconds by which each guess was late.
     """
-    source = make_source(protocol, folder)
+    source = _paced(protocol, make_source(protocol, folder), speed)
     header = {
         "protocol": protocol.model_dump(mode="json"),
         "folder": None if folder is None else os.path.abspath(folder),
@@ -255,7 +254,7 @@ def record(
             save_learner(policy, out / POLICY)
 
     journal = Journal.create(out, header, save_policy)
-    _write(out, journal, protocol, source, agent, speed, progress, lateness)
+    _write(out, journal, protocol, source, agent, progress, lateness)
 
 
 def resume(
@@ -294,7 +293,7 @@ def resume(
     try:
         protocol = _journal_protocol(journal)
         _refuse_another(out, protocol, expected)
-        source = make_source(protocol, journal.header["folder"])
+        source = _paced(protocol, make_source(protocol, journal.header["folder"]), speed)
         if source.fingerprint != journal.header["source"]:
             raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
         if (agent and type(agent).__name__) != journal.header["agent"]:
@@ -307,17 +306,24 @@ def resume(
     except BaseException:
         journal.close()
         raise
-    _write(out, journal, protocol, source, agent, speed, progress, lateness)
+    _write(out, journal, protocol, source, agent, progress, lateness)
+
+
+def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
+    """Return the source at its speed, if it can record the protocol."""
+    source = source if speed is None else PacedSource(source, speed)
+    if len(series(protocol)) > 1:
+        simulated_brain(source)  # refuses others before anything is written
+    return source
 
 
 def _write(
-    out: Path, journal: Journal, protocol: Protocol, source: Source, agent: Agent, speed: Any,
+    out: Path, journal: Journal, protocol: Protocol, source: Source, agent: Agent,
     progress: Progress, lateness: Lateness,
 ) -> None:  # fmt: skip
     """Record what is not recorded yet."""
     try:
         sink = DatasetSink(out, journal, protocol, source.region, source.group, source.sidecar)
-        source = source if speed is None else PacedSource(source, speed)
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
     finally:
         journal.close()

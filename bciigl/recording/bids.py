@@ -222,7 +222,7 @@ def _events(
             kind,
             str(number + 1),
             str(protocol.task.options[trial.action]),
-            _number(trial.propensity),
+            repr(trial.propensity).removesuffix(".0"),  # to the last bit, for replays
             *words([trial.explored, trial.catch]),
         )
         for number, trial in enumerate(trials)

@@ -328,6 +328,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             raise DatasetError(f"{path}: {name} should be numbers, got {arrays[name].dtype}")
         if arrays[name].ndim != (2 if name in ("context", "feedback") else 1):
             raise DatasetError(f"{path}: {name} has the shape {arrays[name].shape}")
+    if not np.isin(arrays["catch"], (0, 1)).all():
+        raise DatasetError(f"{path}: catch should be true or false for each trial")
     return arrays
 
 
@@ -336,7 +338,7 @@ def _joined(runs: list[np.ndarray], name: str) -> np.ndarray:
         return np.concatenate(runs)
     except ValueError:
         shapes = ", ".join(sorted({str(each.shape[1:]) for each in runs}))
-        raise DatasetError(f"{name} differs in shape from run to run: {shapes}") from None
+        raise ValueError(f"{name} differs in shape from run to run: {shapes}") from None
 
 
 def _run_number(path: Path) -> int:

@@ -28,7 +28,7 @@ def volumes_of_fmrisim(count):
 
 
 def test_covariance_of_the_brain_is_that_of_fmrisim_s_volumes():
-    count = 4000
+    count = 1000
     volumes = volumes_of_fmrisim(count)
     expected = FIELD.covariance(BRAIN)
     found = volumes.T @ volumes / count

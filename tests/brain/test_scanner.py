@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain import Brain, Event, Truth
+from bciigl.brain import Brain, Event, Trials
 from bciigl.brain.scanner import ScannerError
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import event_response, peak_time
@@ -42,7 +42,7 @@ def test_isolated_event_peaks_when_and_as_high_as_stated():
 
 
 def test_noise_sd_is_that_of_the_recorded_noise():
-    noise = np.concatenate([NOISY.scan(run=run).play([]) - BASE for run in range(4)])
+    noise = np.concatenate([NOISY.scan(run=run).play([]) - BASE for run in range(1, 5)])
     # 160 frames, autocorrelated: 10 % standard error of one voxel's SD, less of their mean
     runs = np.split(noise, 4)
     found = np.mean([run.std(axis=0) for run in runs])
@@ -84,7 +84,7 @@ def test_responses_add_up():
 
 
 def test_without_noise_the_patterns_are_recovered_exactly():
-    truth = Truth((7, 8, 9, 7), (7, 7, 9, 8))
+    truth = Trials((7, 8, 9, 7), (7, 7, 9, 8))
     events = truth.events(QUIET.protocol)
     frames = signal(*events)
     times = (np.arange(len(frames)) + 0.5) * QUIET.protocol.timing.tr
@@ -95,7 +95,7 @@ def test_without_noise_the_patterns_are_recovered_exactly():
 
 
 def test_noise_weight_scales_the_noise_and_nothing_else():
-    events = Truth((7, 8, 9, 7), (7, 7, 9, 8)).events(QUIET.protocol)
+    events = Trials((7, 8, 9, 7), (7, 7, 9, 8)).events(QUIET.protocol)
     clean = QUIET.scan().play(events)
     motion = {"spikes_per_minute": 10.0}
     full = brain(brain={"noise": 1.0, "motion": motion}).scan().play(events) - clean
@@ -111,7 +111,7 @@ def test_judgment_does_not_depend_on_the_option():
         np.testing.assert_allclose(QUIET.amplitude(event), expected)
     # a run of matches on one option differs from that on another before judgment only
     alone = [
-        signal(*(e for e in Truth((o,), (o,)).events(QUIET.protocol) if e.kind == "judgment"))
+        signal(*(e for e in Trials((o,), (o,)).events(QUIET.protocol) if e.kind == "judgment"))
         for o in (7, 8, 9)
     ]
     np.testing.assert_array_equal(alone[0], alone[1])

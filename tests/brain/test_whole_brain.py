@@ -14,6 +14,7 @@ from bciigl.brain.subject import load_subject
 from bciigl.protocol.model import NoiseSources
 
 
+@pytest.mark.slow
 def test_small_head_measures_as_fmrisim_s():
     assert_agreement(head(shape=(30, 34, 28), radius=0.45), 40)
 

@@ -59,3 +59,12 @@ def test_event_of_no_weight_needs_no_frame():
     weights, onsets = np.array([[1.0, 0.0]]), np.array([0.0, 18.0])
     short, long = (frame.estimate(NUMBERED[:n], onsets, weights, Timing()) for n in (3, 200))
     assert short == long == 2
+
+
+def test_estimate_from_a_missing_frame_is_missing_and_no_other():
+    frames = np.random.default_rng(0).standard_normal((30, 4))
+    frames[8] = np.nan
+    weights = np.array([[0.5, 0.0, 0.25], [0.0, 1.0, 0.0], [0.5, 0.1, 0.0]])
+    found = frame.estimate(frames, np.array([0.0, 9.0, 18.0]), weights, Timing())
+    np.testing.assert_allclose(found[0], 0.5 * frames[2] + 0.25 * frames[14], atol=1e-15)
+    assert np.isnan(found[1:]).all()

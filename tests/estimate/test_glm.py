@@ -49,32 +49,65 @@ def ridge(monkeypatch):
 
 
 def naive(frames: np.ndarray, onsets: np.ndarray, coefficient: float, timing: Timing) -> np.ndarray:
-    """Return the estimates by the normal equations of ridge GLS, as they are in textbooks."""
+    """Return the estimates by the normal equations of ridge GLS, as they are in textbooks.
+
+    Rows of missing frames are left out of the data, the design and the covariance.
+    """
     n, tr = len(frames), timing.tr
     cosines = [
         np.cos(np.pi * k * (np.arange(n) + 0.5) / n) for k in range(1 + int(2 * n * tr / 256))
     ]
-    design = np.column_stack([regressors(n, onsets, timing), *cosines])
-    lag = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    there = np.flatnonzero(np.isfinite(frames).all(axis=1))
+    design = np.column_stack([regressors(n, onsets, timing), *cosines])[there]
+    lag = np.abs(np.subtract.outer(there, there))
     precision = np.linalg.inv(coefficient**lag / (1 - coefficient**2))
     told = design.T @ precision @ design
     # Twice as much as the event that is seen best tells of itself.
     strongest = np.diag(told)[: len(onsets)].max()
     ridge = np.diag([2.0 * strongest] * len(onsets) + [1e-6] * len(cosines))
-    return np.linalg.solve(told + ridge, design.T @ precision @ frames)[: len(onsets)]
+    return np.linalg.solve(told + ridge, design.T @ precision @ frames[there])[: len(onsets)]
 
 
-@pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.6, 0.9])
-@pytest.mark.parametrize(("tr", "event", "frames"), [(1.5, 2.0, 50), (0.7, 1.0, 90), (2.0, 5.0, 7)])
-def test_estimates_solve_the_normal_equations(coefficient, tr, event, frames):
-    timing = Timing(tr=tr, event=event)
-    series = 100 + 3 * autoregressive((frames, 4), coefficient, seed=1)
-    onsets = np.arange(3.0, frames * tr - tr, 9.0)
-    # The coefficient that was found, not the one that was drawn from, is what the weights assume.
-    found = glm.autocorrelation(series, onsets, timing)
-    estimates = glm.estimate(series, onsets, every_event(len(onsets)), timing)
-    # The inverse of the covariance loses digits at 0.9; the drift's ridge of 1e-6 loses some too.
-    np.testing.assert_allclose(estimates, naive(series, onsets, found, timing), atol=1e-6)
+def test_estimates_solve_the_normal_equations_with_and_without_gaps():
+    for coefficient in (0.0, 0.3, 0.6, 0.9):
+        for tr, event, frames in ((1.5, 2.0, 50), (0.7, 1.0, 90), (2.0, 5.0, 7)):
+            timing = Timing(tr=tr, event=event)
+            whole = 100 + 3 * autoregressive((frames, 4), coefficient, seed=1)
+            onsets = np.arange(3.0, frames * tr - tr, 9.0)
+            for lost in ([], [0], [frames - 1], [2, 3, 5], list(range(1, frames, 3))):
+                series = whole.copy()
+                series[lost] = np.nan
+                # The coefficient that was found, not the one that was drawn from, is assumed.
+                found = glm.autocorrelation(series, onsets, timing)
+                estimates = glm.estimate(series, onsets, every_event(len(onsets)), timing)
+                # The inverse of the covariance loses digits at 0.9; the drift's ridge does, too.
+                np.testing.assert_allclose(
+                    estimates, naive(series, onsets, found, timing), atol=1e-6
+                )
+
+
+def test_autocorrelation_with_gaps_is_that_of_neighbours_that_are_there():
+    onsets, lost = np.arange(12.0, 200.0, 9.0), [0, 17, 40, 41, 42, 60, 99, 139]
+    series = 100 + autoregressive((140, 8), 0.8, seed=1)
+    series[lost] = np.nan
+    there = np.delete(np.arange(140), lost)
+    cosines = np.cos(np.pi / 140 * np.outer(np.arange(140) + 0.5, np.arange(2)))
+    design = np.column_stack([regressors(140, onsets), cosines])[there]
+    centred = series[there] - series[there].mean(axis=0)
+    left = centred - design @ np.linalg.lstsq(design, centred, rcond=None)[0]
+    next_to = np.diff(there) == 1
+    expected = (left[1:] * left[:-1])[next_to].sum() / (left**2).sum()
+    assert expected > 0.3
+    assert glm.autocorrelation(series, onsets, TIMING) == pytest.approx(expected, abs=0.0501)
+
+
+def test_where_nothing_tells_of_an_event_its_estimate_is_none():
+    series = np.full((20, 3), np.nan)
+    onsets, weights = np.array([3.0, 12.0]), every_event(2)
+    assert glm.autocorrelation(series, onsets, TIMING) == 0.0
+    np.testing.assert_array_equal(glm.estimate(series, onsets, weights, TIMING), np.zeros((2, 3)))
+    series[:2] = 7.0  # before the first event
+    np.testing.assert_allclose(glm.estimate(series, onsets, weights, TIMING), 0, atol=1e-9)
 
 
 def test_naive_solution_is_tried_with_noise_that_is_autocorrelated():
@@ -112,14 +145,14 @@ def test_lone_events_keep_their_ratio_under_the_ridge():
     np.testing.assert_allclose(found, shrinkage * amplitudes, atol=0.05)
 
 
-@pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.6])
-@pytest.mark.parametrize(("tr", "event"), [(0.5, 2.0), (1.5, 2.0), (3.0, 2.0), (1.5, 8.0)])
-def test_lone_event_is_shrunk_alike_whatever_the_tr_and_the_noise(tr, event, coefficient):
-    timing, frames = Timing(tr=tr, event=event), int(150 / tr)
-    response = regressors(frames, [60.0], timing)
-    weights = glm._frame_weights(frames, (60.0,), (1.0,), coefficient, tr, event)
-    # The constant and a cosine take up to a third of what a long response tells in 150 s.
-    assert weights @ response[:, 0] == pytest.approx(1 / 3, abs=0.07)
+def test_lone_event_is_shrunk_alike_whatever_the_tr_and_the_noise():
+    for tr, event in ((0.5, 2.0), (1.5, 2.0), (3.0, 2.0), (1.5, 8.0)):
+        timing, frames = Timing(tr=tr, event=event), int(150 / tr)
+        response = regressors(frames, [60.0], timing)
+        for coefficient in (0.0, 0.3, 0.6):
+            weights = glm._frame_weights(frames, (60.0,), (1.0,), coefficient, tr, event, ())
+            # The constant and a cosine take up to a third of what a long response tells in 150 s.
+            assert weights @ response[:, 0] == pytest.approx(1 / 3, abs=0.07)
 
 
 def test_without_ridge_amplitudes_are_recovered_exactly(ridge):
@@ -224,7 +257,7 @@ def test_gain_depends_little_on_the_autocorrelation():
     onsets = np.arange(12.0, 400.0, 9.0)
     response = regressors(276, onsets[20:21])[:, 0]
     gains = [
-        glm._frame_weights(276, tuple(onsets), tuple(np.eye(44)[20]), each, 1.5, 2.0) @ response
+        glm._frame_weights(276, tuple(onsets), tuple(np.eye(44)[20]), each, 1.5, 2.0, ()) @ response
         for each in (0.0, 0.2, 0.4)
     ]
     # So that runs between which the coefficient differs by a step or two are comparable.
@@ -233,9 +266,9 @@ def test_gain_depends_little_on_the_autocorrelation():
 
 def test_what_is_kept_cannot_be_changed():
     kept = (
-        glm._design(20, (3.0, 12.0), 1.5, 2.0),
-        glm._least_squares(20, (3.0, 12.0), 1.5, 2.0)[0],
-        glm._frame_weights(20, (3.0, 12.0), (1.0, 0.0), 0.3, 1.5, 2.0),
+        glm._design(20, (3.0, 12.0), 1.5, 2.0, ()),
+        glm._least_squares(20, (3.0, 12.0), 1.5, 2.0, ())[0],
+        glm._frame_weights(20, (3.0, 12.0), (1.0, 0.0), 0.3, 1.5, 2.0, ()),
     )
     for each in kept:
         with pytest.raises(ValueError, match="read-only"):

@@ -13,9 +13,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain import Brain, Truth
+from bciigl.brain import Brain, Trials
 from bciigl.brain.events import trial_events
 from bciigl.estimate import context, contexts, feedback, feedback_so_far, glm
+from bciigl.loop.separate import record_separately
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import event_response
 from bciigl.protocol.schedule import (
@@ -258,8 +259,8 @@ def test_scanner_and_estimate_agree_on_what_is_known_at_the_decision(sections):
 @pytest.mark.parametrize("estimate", ["glm", "frame"])
 def test_separate_recordings_tell_what_was_imagined_and_judged(estimate):
     brain = Brain(protocol(recording="separate", estimate=estimate, brain={"noise": 0.01}))
-    truth = Truth.random(brain.protocol, 40, 1)
-    frames = brain.record_separately(truth.events(brain.protocol), trials=40)
+    truth = Trials.random(brain.protocol, 40, 1)
+    frames = record_separately(brain, truth.events(brain.protocol), trials=40)
     for found, told in (
         (contexts(frames, brain.protocol), truth.imagined),
         (feedback(frames, brain.protocol), truth.rewards),
@@ -274,7 +275,7 @@ def test_separate_recordings_tell_what_was_imagined_and_judged(estimate):
 def test_long_run_is_estimated_as_well_at_its_end_as_at_its_beginning():
     mine = protocol(task={"trials_per_run": 250, "trials": 250}, brain={"noise": 0.05})
     brain = Brain(mine)
-    truth = Truth.random(mine, 220, 2)
+    truth = Trials.random(mine, 220, 2)
     frames = brain.scan(trials=220).play(truth.events(mine))
     found = contexts(frames, mine)
     label = np.array(truth.imagined)
@@ -290,12 +291,13 @@ def test_long_run_is_estimated_as_well_at_its_end_as_at_its_beginning():
 
 
 @each_protocol
-@pytest.mark.parametrize("trial", [0, 2])
-def test_too_few_frames_are_refused(mine, trial):
+def test_too_few_frames_are_refused(mine):
     frames = recorded(mine)
-    for estimated, seconds in (
-        (context, decision_time(mine.timing)),
-        (feedback_so_far, trial_seconds(mine)),
+    for trial, estimated, seconds in (
+        (0, context, decision_time(mine.timing)),
+        (2, context, decision_time(mine.timing)),
+        (0, feedback_so_far, trial_seconds(mine)),
+        (2, feedback_so_far, trial_seconds(mine)),
     ):
         wanted = complete(mine, seconds, trial)
         for got in (wanted - 1, 0):
@@ -334,6 +336,37 @@ def test_trial_before_the_first_is_refused(mine):
                 estimated(recorded(mine), mine, trial)
 
 
+@each_protocol
+def test_trials_with_less_than_half_of_their_frames_have_no_estimate(mine):
+    """Rows of missing frames are left out; what no frame is left for is not a number."""
+    frames = recorded(mine)
+    begun, ended = (complete(mine, seconds, 2) for seconds in (0.0, trial_seconds(mine)))
+
+    def without(first: int, stop: int):
+        def change(series: np.ndarray) -> np.ndarray:
+            changed = series.copy()
+            changed[first:stop] = np.nan
+            return changed
+
+        return each_series(change, frames)
+
+    lost = without(begun, ended)
+    for estimated in (contexts, feedback):
+        found, known = estimated(lost, mine), estimated(frames, mine)
+        assert np.isnan(found[2]).all()
+        assert np.isfinite(np.delete(found, 2, axis=0)).all()
+        if estimated is contexts:  # what is missing later changes no context before
+            np.testing.assert_array_equal(found[:2], known[:2])
+    assert np.isnan(context(lost, mine, 2)).all()
+    assert np.isnan(feedback_so_far(lost, mine, 2)).all()
+    # One frame is no loss, but where it is the one that is taken.
+    few = without(begun, begun + 1)
+    found = np.concatenate([contexts(few, mine), feedback(few, mine)])
+    if mine.estimate == "glm":
+        assert np.isfinite(found).all()
+        assert (contexts(few, mine)[2] != contexts(frames, mine)[2]).all()
+
+
 ESTIMATES = {
     "contexts": contexts,
     "feedback": feedback,
@@ -344,51 +377,41 @@ each_estimate = pytest.mark.parametrize("estimated", ESTIMATES.values(), ids=EST
 
 
 @each_estimate
-@pytest.mark.parametrize("shape", [(80,), (80, 2, 2, 2), ()], ids=["vector", "volumes", "number"])
-def test_frames_of_another_shape_are_refused(estimated, shape):
-    message = re.escape(f"frames should be of one shape (frames, voxels), got {shape}")
-    with pytest.raises(BciiglError, match=message):
-        estimated(np.ones(shape), protocol())
-    separate = protocol(recording="separate")
-    with pytest.raises(BciiglError, match=message):
-        estimated(dict.fromkeys(separate.task.events, np.ones(shape)), separate)
-
-
-@each_estimate
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("place", [0, -1])
-def test_missing_values_are_refused_wherever_they_are(estimated, value, place):
-    for mine in (protocol(), protocol(recording="separate"), protocol(estimate="frame")):
-        frames = recorded(mine)
-        series = frames["judgment"] if isinstance(frames, dict) else frames
-        series[place, 1] = value
-        with pytest.raises(BciiglError, match="frames should be finite numbers"):
-            estimated(frames, mine)
-
-
-@each_estimate
-def test_as_many_recordings_as_the_protocol_has_are_needed(estimated):
+def test_frames_that_cannot_be_estimated_from_are_refused(estimated):
     shared, separate = protocol(), protocol(recording="separate")
-    with pytest.raises(BciiglError, match="separate has a recording for each kind of event"):
+    for shape in ((80,), (80, 2, 2, 2), ()):
+        message = re.escape(f"frames should be of one shape (frames, voxels), got {shape}")
+        for frames, mine in (
+            (np.ones(shape), shared),
+            (dict.fromkeys(separate.task.events, np.ones(shape)), separate),
+        ):
+            with pytest.raises(BciiglError, match=message):
+                estimated(frames, mine)
+    for shape in ((60, 3), (80, 4)):
+        series = dict.fromkeys(separate.task.events, np.ones((80, 3)))
+        with pytest.raises(BciiglError, match="frames should be of one shape"):
+            estimated({**series, "judgment": np.ones(shape)}, separate)
+    # Missing in some voxels alone, or infinite, wherever that is.
+    for mine in (shared, separate, protocol(estimate="frame")):
+        for value in (math.nan, math.inf, -math.inf):
+            for place in (0, -1):
+                frames = recorded(mine)
+                series = frames["judgment"] if isinstance(frames, dict) else frames
+                series[place, 1] = value
+                with pytest.raises(BciiglError, match="finite numbers, or missing in all voxels"):
+                    estimated(frames, mine)
+    with pytest.raises(BciiglError, match="separate has a series for each kind of event"):
         estimated(recorded(shared), separate)
-    with pytest.raises(BciiglError, match="shared has one recording"):
+    with pytest.raises(BciiglError, match="shared has one series"):
         estimated(recorded(separate), shared)
-
-
-@each_estimate
-@pytest.mark.parametrize(
-    "kinds",
-    [
+    for kinds in (
         [],
         ["perception"],
         ["imagination", "perception", "judgement"],
         ["imagination", "perception", "judgment", "rest"],
-    ],
-    ids=["none", "missing", "misspelt", "more"],
-)
-def test_recordings_of_other_kinds_are_refused(estimated, kinds):
-    with pytest.raises(BciiglError, match="of imagination, perception, judgment, got"):
-        estimated(dict.fromkeys(kinds, np.ones((80, 3))), protocol(recording="separate"))
+    ):
+        with pytest.raises(BciiglError, match="of imagination, perception, judgment, got"):
+            estimated(dict.fromkeys(kinds, np.ones((80, 3))), separate)
 
 
 def test_of_separate_recordings_only_those_needed_must_be_there():
@@ -434,8 +457,8 @@ def run_of_guesses(noise: float, runs: int) -> tuple[np.ndarray, ...]:
     onsets = 12.0 + event_spacing(mine.timing) * np.arange(46 * 3)
     causal, whole, guesses = [], [], []
     for run in range(runs):
-        truth = Truth.random(mine, 46, run)
-        frames = brain.scan(run=run, trials=46).play(truth.events(mine))
+        truth = Trials.random(mine, 46, run)
+        frames = brain.scan(run=run + 1, trials=46).play(truth.events(mine))
         causal.append(contexts(frames, mine))
         whole.append(glm.estimate(frames, onsets, wanted.reshape(46, -1), mine.timing))
         guesses.append(truth.guessed)

@@ -2,11 +2,13 @@
 
 import json
 import warnings
+from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from recordings import Losing, use_source
 
 from bciigl.base.errors import BciiglError
 from bciigl.loop import record
@@ -28,30 +30,42 @@ def episode(env, choose, seed=None):
             return steps
 
 
-@pytest.mark.parametrize(
-    "protocol", ["number_guessing", "yes_no_with_catch_trials", "gaze_typing", "table2"]
-)
-def test_the_conformance_checker_finds_nothing(protocol):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        env = gymnasium.make(ENVIRONMENT, protocol=protocol)
-        check_env(env.unwrapped)
+def test_the_conformance_checker_finds_nothing():
+    for protocol in ("number_guessing", "yes_no_with_catch_trials", "gaze_typing", "table2"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            env = gymnasium.make(ENVIRONMENT, protocol=protocol)
+            check_env(env.unwrapped)
 
 
 def test_an_episode_is_the_session_that_would_be_recorded(tmp_path):
     changes = {**SHORT, "evaluation.test_trials": 1, "seed": 5}
     record(load("yes_no_with_catch_trials", changes=changes), tmp_path / "out")
-    trials = open_dataset(tmp_path / "out").interactions("train")
-    guesses = iter(trials["action"])
+    trials = open_dataset(tmp_path / "out").sessions["train"].interactions
+    guesses = iter(trials.action)
     env = gymnasium.make(ENVIRONMENT, protocol="yes_no_with_catch_trials", changes=SHORT)
     steps = episode(env, lambda _: int(next(guesses)), seed=5)
     observed = {name: [each[name] for each, _ in steps] for name in steps[0][0]}
-    np.testing.assert_array_equal(observed["context"][:-1], trials["context"])
-    np.testing.assert_array_equal(observed["guess"][1:], trials["action"])
-    np.testing.assert_array_equal(observed["catch"][1:], trials["catch"])
+    np.testing.assert_array_equal(observed["context"][:-1], trials.context)
+    np.testing.assert_array_equal(observed["guess"][1:], trials.action)
+    np.testing.assert_array_equal(observed["catch"][1:], trials.catch)
+    so_far = []
+    for path in sorted((tmp_path / "out").rglob("*ses-train*_interactions.npz")):
+        with np.load(path) as arrays:
+            so_far.extend(arrays["feedback_so_far"])
+    np.testing.assert_array_equal(observed["feedback"][1:], so_far)
     places = [(info["run"], info["trial"]) for _, info in steps[:-1]]
-    assert places == [(trial // 4, trial % 4) for trial in range(9)]
-    assert trials["catch"].any()
+    assert places == [(1 + trial // 4, trial % 4) for trial in range(9)]
+    assert trials.catch.any()
+
+
+def test_where_too_many_frames_are_missing_there_is_nothing_to_observe(monkeypatch):
+    lost = {("train", 1, index): "missing" for index in range(8, 14)}
+    use_source(monkeypatch, partial(Losing, lost=lost))
+    env = gymnasium.make(ENVIRONMENT, changes=SHORT)
+    steps = episode(env, lambda _: 0, seed=1)
+    assert not steps[0][0]["context"].any()
+    assert all(observation["context"].all() for observation, _ in steps[1:-1])
 
 
 def test_nothing_that_it_tells_holds_the_truth():

@@ -15,34 +15,23 @@ from reachable import holds, reachable, sequences
 from recordings import small, some_policy
 
 from bciigl.base.seeds import Seed
-from bciigl.brain import Brain, Event, Scanner, Truth
-from bciigl.loop import Agent, Choice, FixedAgent, LearningAgent, record
-from bciigl.loop.live import LiveRun
-from bciigl.loop.person import Human, Judgment
+from bciigl.brain import Brain, Event, Scanner, Trials
+from bciigl.loop import Agent, Choice, FixedAgent, LearningAgent, SimulatedPerson, Volunteer, record
+from bciigl.loop.trials import Decision
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Section
 from bciigl.recording import Dataset, open_dataset
-from bciigl.recording.bids import RecordedTruth
 from bciigl.recording.journal import Journal
 from bciigl.recording.layout import TRUTH
-from bciigl.recording.trial import Trial
+from bciigl.recording.sink import DatasetSink, MemorySink
+from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.truth import Session, Truth
+from bciigl.source import Source
 
 FORBIDDEN = (
-    Human,
-    Judgment,
-    Brain,
-    Event,
-    Protocol,
-    Section,
-    Scanner,
-    Truth,
-    RecordedTruth,
-    Journal,
-    Dataset,
-    LiveRun,
-    Trial,
-    Seed,
-    os.PathLike,
+    *(SimulatedPerson, Volunteer, Brain, Source, Scanner, Event, Trials, Truth, Session),
+    *(Protocol, Section, Seed, RunId, Decision, Trial, RecordedRun),
+    *(Journal, Dataset, DatasetSink, MemorySink, os.PathLike),
 )
 SEED = 987_654_321
 # Long runs: that a sequence of guesses is by chance the one meant has a probability of 3^-12.
@@ -115,9 +104,9 @@ def peeked(request, recording, tmp_path_factory) -> tuple[dict[str, list], Path]
 
 def told(out: Path) -> list[np.ndarray]:
     """Return each run's truths as numbers: what was meant, imagined, matched and judged."""
-    dataset, found = open_dataset(out), []
-    for session in ("train", "test"):
-        truth, run = dataset.truth(session), dataset.interactions(session)["run"]
+    found = []
+    for interactions, truth in open_dataset(out).sessions.values():
+        run = interactions.run
         for name in ("meant", "imagined", "match", "judged"):
             found += [getattr(truth, name)[run == each].astype(float) for each in np.unique(run)]
     return found
@@ -154,10 +143,9 @@ def test_arrays_that_an_agent_is_given_are_its_own(peeked):
 
 def test_random_numbers_of_an_agent_are_not_those_of_the_person(peeked):
     given, out = peeked
-    dataset = open_dataset(out)
-    train = dataset.interactions("train")["run"]
-    meant = [dataset.truth("train").meant[train == run] for run in np.unique(train)]
-    for rng, truth in zip(given["rng"], [*meant, dataset.truth("test").meant], strict=True):
+    (train, truth), (_, tested) = open_dataset(out).sessions.values()
+    meant = [truth.meant[train.run == run] for run in np.unique(train.run)]
+    for rng, truth in zip(given["rng"], [*meant, tested.meant], strict=True):
         again = np.random.default_rng(rng.bit_generator.seed_seq)
         assert not np.array_equal(again.integers(3, size=len(truth)), truth)
         assert rng.bit_generator.seed_seq.spawn_key == ()
@@ -188,17 +176,16 @@ PLANTS = {
 }
 
 
-@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
-def test_walk_finds_a_person_and_labels_wherever_they_are(plant):
+def test_walk_finds_a_person_and_labels_wherever_they_are():
     """The test above could fail."""
-    mine = small(seed=SEED)
-    person = Human(mine, 12, np.random.default_rng(0))
+    person = SimulatedPerson(small(seed=SEED), 12, np.random.default_rng(0))
     labels = person.meant.copy()
-    for thing in (person, labels, labels.tolist(), np.append(labels.astype(float), 9.0)):
-        objects = reachable(Agent(3), plant(thing))
-        assert leads_to_truth(objects, [labels], Path("/nowhere"), SEED)
-    objects = reachable(plant(np.arange(12)))
-    assert leads_to_truth(objects, [labels], Path("/nowhere"), SEED) == []
+    for name, plant in PLANTS.items():
+        for thing in (person, labels, labels.tolist(), np.append(labels.astype(float), 9.0)):
+            objects = reachable(Agent(3), plant(thing))
+            assert leads_to_truth(objects, [labels], Path("/nowhere"), SEED), name
+        objects = reachable(plant(np.arange(12)))
+        assert leads_to_truth(objects, [labels], Path("/nowhere"), SEED) == [], name
 
 
 def test_walk_finds_what_an_array_is_a_view_of_and_what_a_stream_is_seeded_with():
@@ -210,20 +197,19 @@ def test_walk_finds_what_an_array_is_a_view_of_and_what_a_stream_is_seeded_with(
     assert leads_to_truth(reachable([Path("x")]), [labels], Path("/nowhere"), SEED)
 
 
-@pytest.mark.parametrize("kind", [Agent, FixedAgent, LearningAgent])
-def test_interface_of_agents_has_no_place_for_the_truth(kind):
+def test_interface_of_agents_has_no_place_for_the_truth():
     names = {
         "begin_run": ["self", "rng"],
         "act": ["self", "context"],
         "observe": ["self", "context", "action", "feedback", "propensity", "catch"],
         "end_run": ["self"],
     }
-    for method, expected in names.items():
-        assert list(inspect.signature(getattr(kind, method)).parameters) == expected
     telling = ("reward", "label", "match", "truth", "meant", "imagined", "judged", "right")
-    for method in names:
-        for name in inspect.signature(getattr(kind, method)).parameters:
-            assert not any(word in name for word in telling)
+    for kind in (Agent, FixedAgent, LearningAgent):
+        for method, expected in names.items():
+            found = list(inspect.signature(getattr(kind, method)).parameters)
+            assert found == expected
+            assert not any(word in name for word in telling for name in found)
 
 
 @pytest.fixture(scope="module")

@@ -1,177 +1,180 @@
-"""Whole recordings: the same bytes however often they were stopped, and what is refused."""
+"""Whole sessions: in memory or recorded, stopped or not, with frames missing or not, the same."""
 
 import json
+import os
 import shutil
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kills import digests
-from recordings import small, some_policy
+from recordings import (
+    LEARNS,
+    Losing,
+    Stopped,
+    small,
+    some_policy,
+    stop_after,
+    stopped,
+    use_source,
+    whole,
+)
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain, load_subject
 from bciigl.brain.images import read_image
-from bciigl.loop import Agent, Choice, Clock, record, resume
-from bciigl.protocol import Protocol
+from bciigl.loop import (
+    Agent,
+    Choice,
+    FixedAgent,
+    LearningAgent,
+    Volunteer,
+    record,
+    resume,
+    simulate,
+)
+from bciigl.loop.session import agent_of, participant_of, simulate_run
 from bciigl.recording import open_dataset
 from bciigl.recording.journal import JournalError
-from bciigl.recording.layout import JOURNAL, POLICY
+from bciigl.recording.layout import ESTIMATES, JOURNAL, POLICY, TRUTH
+from bciigl.recording.trial import RunId
+from bciigl.source import Frame, SimulatedSource
 
-# What is learned from so many trials of eight voxels can be trusted, with this seed at once.
-LEARNS = {
-    "agent": {"policy": "epsilon-greedy", "uniform_runs": 1, "epsilon": 0.5},
-    "task": {"trials": 160, "trials_per_run": 75},
-    "evaluation": {"test_trials": 1},
-    "brain": {"region": {"size": 2}, "noise": 0.01},
-    "seed": 3,
-}
 KINDS = {
     "uniform": small(),
-    "catch": small(task={"catch": {"share": 0.4}}, human={"judgment_lapse": 0.3}),
+    "catch": small(
+        task={"catch": {"share": 0.4}},
+        human={"judgment_lapse": 0.3, "imagination_lapse": 0.3},
+    ),
     "separate": small(recording="separate", task={"catch": {"share": 0.3}}),
     "two events": small(task={"events": ["imagination", "judgment"]}, estimate="frame"),
     "fixed": small(agent={"policy": "fixed"}),
-    "epsilon-greedy": small(**LEARNS),
-    "epsilon-greedy, separate": small(**LEARNS, recording="separate"),
+    "learning": small(**LEARNS),
+    "learning, separate": small(**LEARNS, recording="separate"),
 }
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-class Stopped(Exception):
-    """Stops a recording."""
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Callable[[str], Path]:
+    """Return the folder of a recording that was not stopped, by its kind; not to be changed."""
+    root = tmp_path_factory.mktemp("finished")
+
+    def of(kind: str) -> Path:
+        out = root / kind
+        return out if out.exists() else whole(KINDS[kind], out)
+
+    return of
 
 
-def stop_after(calls: int) -> Callable[[int, int], None]:
-    """Return what stops a recording when it has reported progress so often."""
-    left = iter(range(calls - 1, -1, -1))
-
-    def progress(trials: int, total: int) -> None:
-        if not next(left):
-            raise Stopped
-
-    return progress
-
-
-def policy_of(mine: Protocol):
-    return some_policy(len(mine.task.options)) if mine.agent.policy == "fixed" else None
+def assert_same_session(found, expected) -> None:
+    """Compare two sessions bit by bit."""
+    assert list(found) == list(expected)
+    for name, session in expected.items():
+        for mine, other in zip(found[name], session, strict=True):
+            assert (mine is None) == (other is None)
+            for each in fields(other) if other is not None else ():
+                np.testing.assert_array_equal(
+                    getattr(mine, each.name), getattr(other, each.name), strict=True
+                )
 
 
-def whole(mine: Protocol, out: Path) -> Path:
-    """Record without a stop."""
-    record(mine, out, policy=policy_of(mine))
-    return out
+@pytest.mark.parametrize("kind", [each for each in KINDS if each != "fixed"])
+def test_what_is_simulated_is_what_would_be_recorded(kind, finished):
+    assert_same_session(simulate(KINDS[kind]), open_dataset(finished(kind)).sessions)
 
 
-def stopped(mine: Protocol, out: Path, calls: int = 3) -> Path:
-    """Record, and stop when progress was reported so often."""
-    with pytest.raises(Stopped):
-        record(mine, out, policy=policy_of(mine), progress=stop_after(calls))
-    assert (out / JOURNAL).exists()
-    return out
+@pytest.mark.parametrize("kind", ["learning", "learning, separate"])
+def test_agents_here_do_learn(kind, finished):
+    """The tests of this file are of agents whose guesses depend on what they have observed."""
+    sessions = open_dataset(finished(kind)).sessions
+    train = sessions["train"].interactions
+    np.testing.assert_allclose(train.propensity[:75], 1 / 3)
+    assert set(np.round(train.propensity[75:], 6)) == {0.166667, 0.666667}
+    assert len(set(train.action[75:])) == 3
+    np.testing.assert_allclose(sessions["test"].interactions.propensity, 1 / 3)
 
 
-def reports(mine: Protocol, out: Path) -> list[tuple[int, int]]:
-    """Record without a stop, and return how progress was reported."""
-    found: list[tuple[int, int]] = []
-    record(mine, out, policy=policy_of(mine), progress=lambda *each: found.append(each))
-    return found
+def test_runs_are_counted_from_one_and_progress_is_told_after_each_trial(tmp_path):
+    told = []
+    mine = small(task={"trials": 10}, evaluation={"test_trials": 6})
+    sessions = simulate(mine, progress=lambda *each: told.append(each))
+    np.testing.assert_array_equal(sessions["train"].interactions.run, [1] * 4 + [2] * 4 + [3] * 2)
+    np.testing.assert_array_equal(sessions["test"].interactions.run, [1] * 4 + [2] * 2)
+    # The end of each run is told once more.
+    done = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 10, 11, 12, 13, 14, 14, 15, 16, 16]
+    assert told == [(each, 16) for each in done]
+    again = []
+    record(mine, tmp_path / "out", progress=lambda *each: again.append(each))
+    assert again == told
 
 
-@pytest.mark.parametrize("mine", KINDS.values(), ids=KINDS)
-def test_recording_stopped_after_any_trial_ends_as_one_that_was_not(mine, tmp_path):
-    calls = len(reports(mine, tmp_path / "whole"))
-    expected = digests(tmp_path / "whole")
+@each_kind
+def test_recording_stopped_after_any_trial_ends_as_one_that_was_not(kind, finished, tmp_path):
+    mine, expected = KINDS[kind], digests(finished(kind))
     assert JOURNAL not in expected
-    # Long ones are stopped here and there, and at every trial around a pause.
-    for stop in range(1, calls + 1) if calls < 20 else (7, 75, 76, 100, calls):
+    # Progress is told 13 times in short ones; long ones are stopped around a pause.
+    calls = {"catch": range(1, 14), "separate": (1, 4, 5, 11), "learning": (75, 76)}
+    for stop in calls.get(kind, (4, 7) if mine.task.trials < 20 else (100,)):
         out = stopped(mine, tmp_path / str(stop), stop)
         resume(out)
         assert digests(out) == expected
 
 
-def test_recording_may_be_stopped_again_and_again(tmp_path):
-    mine = KINDS["catch"]
-    out, times = stopped(mine, tmp_path / "out", 1), 0
+def test_recording_may_be_stopped_again_and_again(finished, tmp_path):
+    out, times = stopped(KINDS["catch"], tmp_path / "out", 1), 0
     while (out / JOURNAL).exists():
         try:
-            # Known runs are reported too, but no more than two of three: each time a trial is new.
+            # Known runs are told too, but no more than two of three: each time a trial is new.
             resume(out, progress=stop_after(4))
         except Stopped:
             times += 1
     assert times > 1
-    assert digests(out) == digests(whole(mine, tmp_path / "whole"))
+    assert digests(out) == digests(finished("catch"))
 
 
-def test_half_a_line_of_the_journal_is_dropped(tmp_path):
-    mine = KINDS["uniform"]
-    expected = digests(whole(mine, tmp_path / "whole"))
-    for cut in (1, 100, 2000):
-        out = stopped(mine, tmp_path / str(cut), 3)
+def test_half_a_line_of_the_journal_and_half_a_file_are_dropped(finished, tmp_path):
+    for cut in (0, 1, 100, 2000):
+        out = stopped(KINDS["uniform"], tmp_path / str(cut), 6)
         text = (out / JOURNAL).read_bytes()
-        (out / JOURNAL).write_bytes(text[:-cut])
-        resume(out)
-        assert digests(out) == expected
+        (out / JOURNAL).write_bytes(text[: len(text) - cut])
+        for name in (
+            ".12345.tmp.README.md",
+            "sub-01/ses-train/func/.99.tmp.sub-01_ses-train_task-small_run-02_bold.nii.gz",
+            "derivatives/truth/.7.tmp.dataset_description.json",
+        ):
+            (out / name).write_text("half of a fi")
+        resume(out, expected=small(timing={"isi": 7.0}))
+        assert digests(out) == digests(finished("uniform"))
 
 
-def test_epsilon_greedy_sessions_here_do_learn(tmp_path):
-    """The test above is of an agent whose guesses depend on what it has observed."""
-    dataset = open_dataset(whole(KINDS["epsilon-greedy"], tmp_path / "out"))
-    propensity = dataset.interactions("train")["propensity"]
-    np.testing.assert_allclose(propensity[:75], 1 / 3)
-    later = [pytest.approx(0.5 / 3), pytest.approx(0.5 + 0.5 / 3)]
-    assert all(each in later for each in propensity[75:])
-    assert len(set(dataset.interactions("train")["action"][75:])) == 3
-    np.testing.assert_allclose(dataset.interactions("test")["propensity"], 1 / 3)
-
-
-def test_progress_counts_trials_to_the_end(tmp_path):
-    # Runs of 4, 3 and 3 trials; the end of each run is told once more.
-    trials = [1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10]
-    assert reports(small(), tmp_path / "out") == [(each, 10) for each in trials]
-
-
-def test_finished_dataset_is_left_as_it_is(tmp_path):
-    mine = small()
-    out = whole(mine, tmp_path / "out")
+def test_finished_dataset_is_left_as_it_is(finished):
+    out = finished("uniform")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     resume(out)
-    resume(out, expected=mine, progress=stop_after(1))
+    resume(out, expected=KINDS["uniform"], progress=stop_after(1))
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
-@pytest.mark.parametrize("finished", [True, False])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"seed": 5}, "seed is 0 there, 5 here"),
-        ({"timing": {"isi": 8.0}}, "timing.isi is 7.0 there, 8.0 here"),
-        ({"task": {"catch": {"share": 0.2}}}, "task.catch.share is 0.0 there, 0.2 here"),
-        (
-            {"brain": {"region": {"shape": "sphere"}}},
-            "brain.region.shape is cube there, sphere here",
-        ),
-        ({"timing": {"decision": 7.0}}, "timing.decision is None there, 7.0 here"),
-    ],
-)
-def test_recording_of_another_protocol_is_refused_by_the_field_that_differs(
-    finished, change, message, tmp_path
-):
-    out = whole(small(), tmp_path / "a") if finished else stopped(small(), tmp_path / "a")
-    before = digests(out)
-    with pytest.raises(BciiglError, match="was begun with another protocol: ") as error:
-        resume(out, expected=small(**change))
-    assert message in str(error.value)
-    assert digests(out) == before
-
-
-def test_recording_of_the_protocol_expected_goes_on(tmp_path):
-    out = stopped(small(), tmp_path / "out")
-    resume(out, expected=small(timing={"isi": 7.0}))
-    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
+def test_recording_of_another_protocol_is_refused_by_the_field_that_differs(finished, tmp_path):
+    for out in (finished("uniform"), stopped(small(), tmp_path / "out")):
+        before = digests(out)
+        for change, message in [
+            ({"seed": 5}, "seed is 0 there, 5 here"),
+            ({"timing": {"isi": 8.0}}, "timing.isi is 7.0 there, 8.0 here"),
+            ({"task": {"catch": {"share": 0.2}}}, "task.catch.share is 0.0 there, 0.2 here"),
+            ({"brain": {"region": {"shape": "sphere"}}}, "region.shape is cube there, sphere here"),
+            ({"timing": {"decision": 7.0}}, "timing.decision is None there, 7.0 here"),
+        ]:
+            with pytest.raises(BciiglError, match="was begun with another protocol: ") as error:
+                resume(out, expected=small(**change))
+            assert message in str(error.value)
+        assert digests(out) == before
 
 
 def tamper(out: Path, line: int, change: Callable[[dict], None]) -> None:
@@ -185,59 +188,39 @@ def tamper(out: Path, line: int, change: Callable[[dict], None]) -> None:
 
 
 @pytest.mark.parametrize("recording", ["shared", "separate"])
-@pytest.mark.parametrize(
-    ("name", "changed"),
-    [
-        ("action", lambda action: (action + 1) % 3),
-        ("propensity", lambda propensity: 0.5),
-        ("explored", lambda explored: not explored),
-        ("catch", lambda catch: not catch),
-        ("context", lambda context: [context[0] + 1e-12, *context[1:]]),
-        ("feedback", lambda feedback: [*feedback[:-1], feedback[-1] + 1e-9]),
-    ],
-)
-def test_trial_that_was_tampered_with_is_refused(recording, name, changed, tmp_path):
+def test_journal_that_was_tampered_with_is_refused(recording, tmp_path):
     out = stopped(small(recording=recording), tmp_path / "out", 3)
-    tamper(out, 2, lambda entry: entry.update({name: changed(entry[name])}))
-    with pytest.raises(JournalError, match="trial 2 of the run does not come out"):
-        resume(out)
-
-
-def test_journal_tampered_with_and_put_back_goes_on(tmp_path):
-    """The test above refuses what it should, not how it is written."""
-    out = stopped(small(), tmp_path / "out", 3)
+    untouched = (out / JOURNAL).read_bytes()
+    differs = "trial 2 of the run does not come out"
+    for name, changed, message in [
+        ("action", lambda action: (action + 1) % 3, differs),
+        ("propensity", lambda propensity: 0.5, differs),
+        ("explored", lambda explored: not explored, differs),
+        ("catch", lambda catch: not catch, differs),
+        ("context", lambda context: [context[0] + 1e-12, *context[1:]], differs),
+        ("context", lambda context: [None, *context[1:]], differs),
+        ("feedback", lambda feedback: [*feedback[:-1], feedback[-1] + 1e-9], differs),
+        ("trial", lambda trial: 7, "its trials are not in order"),
+        ("run", lambda run: 2, "its trials are not in order"),
+        ("session", lambda session: "test", "in order"),
+        ("context", lambda context: "none", "is not a journal of a session"),
+        ("run", lambda run: [1], "in order|is not a journal of a session"),
+    ]:
+        tamper(out, 2, lambda entry: entry.update({name: changed(entry[name])}))  # noqa: B023
+        with pytest.raises(JournalError, match=message):
+            resume(out)
+        (out / JOURNAL).write_bytes(untouched)
+    for name, value in (("run", 2), ("session", "test")):
+        tamper(out, 1, lambda entry: entry.update({name: value}))  # noqa: B023
+        with pytest.raises(JournalError, match="in order"):
+            resume(out)
+        (out / JOURNAL).write_bytes(untouched)
     tamper(out, 2, lambda entry: None)
     resume(out)
-    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
+    assert not (out / JOURNAL).exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"trial": 7}, "its trials are not in order"),
-        ({"run": 1}, "its runs are not in order"),
-        ({"session": "test"}, "its runs are not in order"),
-        ({"context": "none"}, "is not a journal of a session"),
-        ({"run": [0]}, "in order|is not a journal of a session"),
-    ],
-)
-def test_journal_that_makes_no_sense_is_refused(change, message, tmp_path):
-    out = stopped(small(), tmp_path / "out", 1)
-    tamper(out, 1, lambda entry: entry.update(change))
-    with pytest.raises(JournalError, match=message):
-        resume(out)
-
-
-def test_damaged_line_within_the_journal_is_refused(tmp_path):
-    out = stopped(small(), tmp_path / "out", 3)
-    lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b'"trial":1', b'"trial":2')
-    (out / JOURNAL).write_bytes(b"".join(lines))
-    with pytest.raises(JournalError, match="line 3 is damaged"):
-        resume(out)
-
-
-def test_changed_subject_is_refused_and_the_restored_one_goes_on(tmp_path):
+def test_changed_subject_is_refused_and_the_restored_one_is_resumed(tmp_path):
     subject = load_subject("brainiak")
     subject.save(tmp_path / "subject")
     mine = small(brain={"subject": "subject"})
@@ -255,22 +238,24 @@ def test_changed_subject_is_refused_and_the_restored_one_goes_on(tmp_path):
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("harm", ["missing", "damaged"])
-@pytest.mark.parametrize("ending", ["bold.nii.gz", "events.tsv", "interactions.npz", "truth.tsv"])
-def test_files_of_whole_runs_that_came_to_harm_are_written_again(tmp_path, ending, harm):
-    mine = KINDS["catch"]
-    expected = digests(whole(mine, tmp_path / "whole"))
-    out = stopped(mine, tmp_path / "out", 7)
-    (path,) = out.rglob(f"*ses-train*run-01_{ending}")
-    path.unlink() if harm == "missing" else path.write_bytes(b"?")
-    with pytest.raises(Stopped):
-        resume(out, progress=stop_after(4))
-    resume(out)
-    assert digests(out) == expected
+def test_damaged_files_of_earlier_runs_are_written_again(finished, tmp_path):
+    expected = digests(finished("catch"))
+    begun = stopped(KINDS["catch"], tmp_path / "begun", 7)
+    for ending in ("bold.nii.gz", "events.tsv", "interactions.npz", "truth.tsv"):
+        for harm in (Path.unlink, lambda path: path.write_bytes(b"?")):
+            out = tmp_path / "out"
+            shutil.copytree(begun, out)
+            (path,) = out.rglob(f"*ses-train*run-01_{ending}")
+            harm(path)
+            with pytest.raises(Stopped):
+                resume(out, progress=stop_after(4))
+            resume(out)
+            assert digests(out) == expected, ending
+            shutil.rmtree(out)
 
 
 class Contrary(Agent):
-    """An agent as anyone might write it: never guesses the same twice."""
+    """A custom agent: never guesses the same twice."""
 
     def begin_run(self, rng):
         """Begin anywhere."""
@@ -283,10 +268,10 @@ class Contrary(Agent):
         return Choice(self.last, 1 / (self.n_actions - 1), False)
 
 
-def test_agent_of_one_s_own_guesses_and_is_gone_on_with(tmp_path):
+def test_custom_agent_guesses_and_is_resumed(tmp_path):
     record(small(), tmp_path / "whole", agent=Contrary(3))
-    trials = open_dataset(tmp_path / "whole").interactions("train")
-    assert (trials["propensity"] == 0.5).all()
+    trials = open_dataset(tmp_path / "whole").sessions["train"].interactions
+    assert (trials.propensity == 0.5).all()
     with pytest.raises(Stopped):
         record(small(), tmp_path / "out", agent=Contrary(3), progress=stop_after(3))
     for other in (None, Agent(3)):
@@ -294,115 +279,152 @@ def test_agent_of_one_s_own_guesses_and_is_gone_on_with(tmp_path):
             resume(tmp_path / "out", agent=other)
     resume(tmp_path / "out", agent=Contrary(3))
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
+    assert_same_session(
+        simulate(small(), agent=Contrary(3)), open_dataset(tmp_path / "whole").sessions
+    )
 
 
-@pytest.mark.parametrize("choice", [(3, 0.5, True), (-1, 0.5, True), (0.5, 1, True), (0, 0, True)])
-def test_what_an_agent_of_one_s_own_must_not_choose_is_told(tmp_path, choice):
-    class Astray(Agent):
-        def act(self, context):
-            return choice
+def test_agent_is_the_one_that_the_protocol_asks_for():
+    for settings, kind in [
+        ({}, Agent),
+        ({"policy": "epsilon-greedy"}, LearningAgent),
+        ({"policy": "explore-then-commit", "uniform_runs": 2}, LearningAgent),
+    ]:
+        agent = agent_of(small(agent=settings, task={"options": [1, 2, 3, 4]}), 64)
+        assert (type(agent), agent.n_actions) == (kind, 4)
+    fixed = small(agent={"policy": "fixed"})
+    assert isinstance(agent_of(fixed, 64, some_policy()), FixedAgent)
+    with pytest.raises(BciiglError, match="needs a saved policy"):
+        agent_of(fixed, 64)
+    with pytest.raises(BciiglError, match="agent.policy is fixed: it needs a saved policy"):
+        simulate(fixed)
+    with pytest.raises(BciiglError, match="for 3 options and 8 voxels"):
+        agent_of(fixed, 64, some_policy(features=8))
+    with pytest.raises(BciiglError, match="takes no saved policy"):
+        agent_of(small(), 64, some_policy())
 
-    with pytest.raises(BciiglError, match="action should be from 0 to 2, and its propensity"):
-        record(small(), tmp_path / "out", agent=Astray(3))
+
+def test_person_and_agent_of_a_run_have_their_own_streams():
+    lapses = {"judgment_lapse": 0.4, "imagination_lapse": 0.4}
+    mine = small(human=lapses, task={"trials_per_run": 40, "catch": {"share": 0.4}, "trials": 80})
+    source, place = SimulatedSource(mine), RunId("train", 2)
+    run, again = (simulate_run(mine, source, Agent(3), place, 40) for _ in range(2))
+    np.testing.assert_array_equal(run.frames, again.frames)
+    who = participant_of(mine, source, place, 40)
+    actions = np.array([each.action for each in run.trials])
+    np.testing.assert_array_equal(run.truth.meant, who.meant)
+    np.testing.assert_array_equal(run.truth.imagined, who.imagined)
+    np.testing.assert_array_equal(run.truth.match, actions == who.meant)
+    np.testing.assert_array_equal(run.truth.judged, run.truth.match != who._lapses)
+    assert (run.truth.judged != run.truth.match).any()
+    assert (run.truth.meant != run.truth.imagined).any()
+    others = (RunId("train", 1), RunId("test", 1))
+    for other in others:
+        found = simulate_run(mine, source, Agent(3), other, 3)
+        assert (
+            not np.array_equal([each.action for each in found.trials], actions[:3])
+            or (found.frames[:8] != run.frames[:8]).all()
+        )
 
 
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path):
     def peak(runs):
         tracemalloc.start()
-        record(small(task={"trials": 4 * runs}), tmp_path / str(runs))
+        record(small(task={"trials": runs, "trials_per_run": 1}), tmp_path / str(runs))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
 
     peak(2)  # caches are filled
-    # The journal and files of a run, not of all of them: 40 runs have 2 MB of frames alone.
-    assert peak(40) < peak(4) + 500_000
+    # The journal and files of a run, not of all of them: 20 runs have 0.27 MB of frames alone.
+    assert peak(20) < peak(4) + 100_000
 
 
-def test_lost_policy_of_a_fixed_agent_is_told(tmp_path):
+def test_policy_of_a_fixed_agent_must_be_there_and_fit(tmp_path):
     out = stopped(KINDS["fixed"], tmp_path / "out")
     shutil.rmtree(out / POLICY)
-    with pytest.raises(BciiglError, match="learner.json: no such file"):
+    with pytest.raises(BciiglError, match="needs a saved policy"):
         resume(out)
+    for policy in (None, some_policy(4)):
+        with pytest.raises(BciiglError, match="policy"):
+            record(KINDS["fixed"], tmp_path / "none", policy=policy)
+        assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("policy", [None, some_policy(4)], ids=["none", "other actions"])
-def test_fixed_agent_without_a_fitting_policy_leaves_no_folder(policy, tmp_path):
-    with pytest.raises(BciiglError, match="policy"):
-        record(KINDS["fixed"], tmp_path / "out", policy=policy)
-    assert not (tmp_path / "out").exists()
-
-
-def test_folder_with_anything_in_it_is_refused_and_left_alone(tmp_path):
+def test_folder_that_is_no_place_for_a_recording_is_left_alone(finished, tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(FileExistsError, match="exists already and is not an empty folder"):
         record(small(), tmp_path)
+    for name in ("absent", "."):
+        with pytest.raises(JournalError, match="there is no session to resume"):
+            resume(tmp_path / name)
     assert set(digests(tmp_path)) == {"mine.txt"}
-
-
-def test_empty_folder_will_do_and_so_will_one_that_is_not_there(tmp_path):
-    (tmp_path / "empty").mkdir()
-    new = whole(small(), tmp_path / "not" / "there")
-    assert digests(whole(small(), tmp_path / "empty")) == digests(new)
-
-
-def test_folder_with_a_recording_in_it_is_to_be_resumed(tmp_path):
     out = stopped(small(), tmp_path / "out")
     before = digests(out)
     with pytest.raises(BciiglError, match="a recording was begun there; resume it"):
         record(small(), out)
     assert digests(out) == before
-
-
-@pytest.mark.parametrize("name", ["absent", "empty"])
-def test_there_must_be_something_to_resume(name, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(JournalError, match="there is no session to go on with"):
-        resume(tmp_path / name)
-    assert not digests(tmp_path)
+    for name in ("empty", "not/there"):
+        assert digests(whole(small(), tmp_path / name)) == digests(finished("uniform"))
 
 
-def test_file_that_a_killed_write_left_is_gone_in_the_end(tmp_path):
-    out = stopped(small(), tmp_path / "out", 6)
-    left = [
-        out / ".12345.tmp.README.md",
-        out / "sub-01/ses-train/func/.99.tmp.sub-01_ses-train_task-small_run-02_bold.nii.gz",
-        out / "derivatives/truth/.7.tmp.dataset_description.json",
-    ]
-    for path in left:
-        path.write_text("half of a fi")
-    resume(out)
-    assert not any(path.exists() for path in left)
-    assert digests(out) == digests(whole(small(), tmp_path / "whole"))
+def test_killed_before_its_first_journal_line_it_is_begun_again(finished, tmp_path, monkeypatch):
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    out, mine = tmp_path / "out", KINDS["fixed"]
+    with monkeypatch.context() as patch:
+        patch.setattr("bciigl.recording.journal.written_file", killed)
+        with pytest.raises(KeyboardInterrupt):
+            whole(mine, out)
+    assert (out / POLICY).exists() and not (out / JOURNAL).exists()
+    (out / ".0123456789abcdef.tmp.journal.txt").write_text("half")
+    assert digests(whole(mine, out)) == digests(finished("fixed"))
 
 
-def test_real_time_makes_no_separate_recordings(tmp_path):
-    mine = small(recording="separate")
-    with pytest.raises(BciiglError, match="recording: separate is not made in real time"):
-        record(mine, tmp_path / "out", clock=Clock())
-    assert not (tmp_path / "out").exists()
-    out = stopped(mine, tmp_path / "out")
-    with pytest.raises(BciiglError, match="recording: separate is not made in real time"):
-        resume(out, clock=Clock())
+def test_two_processes_cannot_record_in_one_folder(tmp_path):
+    def other(*_):
+        if not tried:
+            tried.append(os.getpid())
+            with pytest.raises(JournalError, match="another process is recording there"):
+                resume(tmp_path / "out")
+            with pytest.raises(JournalError, match="another process is recording there"):
+                record(small(), tmp_path / "out")
+
+    tried = []
+    record(small(), tmp_path / "out", progress=other)
+    assert tried
 
 
-def test_paced_recording_is_the_same(tmp_path):
-    # 0.4 s a run: short events, all frames at once before a decision.
+def test_paced_recording_is_the_same_and_its_lateness_is_told(tmp_path):
+    # 0.4 s a run, five times as fast.
     mine = small(
         task={"trials": 1, "events": ["imagination", "judgment"]},
         timing={"tr": 0.1, "event": 0.1, "isi": 0.1, "burn_in": 0.0},
         evaluation={"test_trials": 1},
     )
-    clock = Clock()
-    record(mine, tmp_path / "paced", clock=clock)
+    late = []
+    record(mine, tmp_path / "paced", speed=5.0, lateness=late.append)
     assert digests(tmp_path / "paced") == digests(whole(mine, tmp_path / "whole"))
-    assert len(clock.lateness) == 2
+    assert len(late) == 2 and min(late) >= 0
+    with pytest.raises(BciiglError, match="speed should be a number above 0, got 0"):
+        record(mine, tmp_path / "none", speed=0)
+    separate = small(recording="separate")
+    with pytest.raises(BciiglError, match="separate is simulated, and not in real time"):
+        record(separate, tmp_path / "none", speed=1.0)
+    assert not (tmp_path / "none").exists()
+    out = stopped(separate, tmp_path / "out")
+    with pytest.raises(BciiglError, match="separate is simulated, and not in real time"):
+        resume(out, speed=1.0)
+    resume(out)
 
 
-def test_seed_fixes_every_byte(tmp_path):
-    mine = KINDS["catch"]
-    one, same = (digests(whole(mine, tmp_path / name)) for name in "ab")
-    assert one == same
+def test_seed_fixes_every_byte_and_the_folder_s_place_none(finished, tmp_path, monkeypatch):
+    mine, one = KINDS["catch"], digests(finished("catch"))
+    monkeypatch.chdir(tmp_path)
+    record(mine, "here", folder=tmp_path)
+    assert digests(tmp_path / "here") == one
     other = digests(whole(mine.model_copy(update={"seed": 1}), tmp_path / "other"))
     assert set(other) == set(one)
     for ending in ("bold.nii.gz", "events.tsv", "interactions.npz", "truth.tsv"):
@@ -411,46 +433,132 @@ def test_seed_fixes_every_byte(tmp_path):
     assert all(other[name] != one[name] for name in one if name.endswith("bold.nii.gz"))
 
 
-def test_folder_s_place_is_not_in_the_dataset(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    record(small(), "here")
-    record(small(), tmp_path / "there", folder=tmp_path)
-    assert digests(tmp_path / "here") == digests(tmp_path / "there")
-
-
-def test_test_session_has_the_same_patterns(tmp_path):
+def test_test_session_has_the_same_patterns():
     """Without noise, the context of a run's first trial follows from what is imagined alone."""
     runs = {"trials": 15, "trials_per_run": 1}
     mine = small(task=runs, brain={"noise": 0.0}, evaluation={"test_trials": 15})
-    dataset = open_dataset(whole(mine, tmp_path / "out"))
-    train, test = (dataset.interactions(session)["context"] for session in ("train", "test"))
-    meant, tested = (dataset.truth(session).meant for session in ("train", "test"))
-    assert set(meant) == set(tested) == {0, 1, 2}
+    (train, meant), (test, tested) = simulate(mine).values()
+    assert set(meant.meant) == set(tested.meant) == {0, 1, 2}
     for option in range(3):
-        both = np.concatenate([train[meant == option], test[tested == option]])
+        both = np.concatenate(
+            [train.context[meant.meant == option], test.context[tested.meant == option]]
+        )
         np.testing.assert_array_equal(both, np.broadcast_to(both[0], both.shape))
-    assert len(np.unique(train, axis=0)) == 3
+    assert len(np.unique(train.context, axis=0)) == 3
 
 
 def test_test_session_has_other_noise_other_options_and_no_catch_trials(tmp_path):
     task = {"trials": 20, "trials_per_run": 20, "catch": {"share": 0.5}}
     mine = small(task=task, evaluation={"test_trials": 20}, brain={"noise": 1.0})
     dataset = open_dataset(whole(mine, tmp_path / "out"))
-    meant, tested = (dataset.truth(session).meant for session in ("train", "test"))
-    assert not np.array_equal(meant, tested)
-    train, test = (dataset.interactions(session) for session in ("train", "test"))
-    assert train["catch"].any() and not test["catch"].any()
-    assert not np.array_equal(train["action"], test["action"])
-    rest = []
-    for session in ("train", "test"):
-        (image,) = (tmp_path / "out").glob(f"sub-01/ses-{session}/func/*_bold.nii.gz")
-        rest.append(np.asarray(read_image(image)[0])[..., :8].ravel())  # 12 s before any event
-    assert (rest[0] != rest[1]).all()
-
-
-def test_brain_of_a_recording_is_that_of_its_protocol(tmp_path):
-    mine = small()
-    dataset = open_dataset(whole(mine, tmp_path / "out"))
     assert dataset.protocol == mine
+    (train, truth), (test, tested) = dataset.sessions.values()
+    assert not np.array_equal(truth.meant, tested.meant)
+    assert train.catch.any() and test.catch is None
+    assert not np.array_equal(train.action, test.action)
+    rest = [dataset.frames(session, 1)[:8] for session in ("train", "test")]  # before any event
+    assert (rest[0] != rest[1]).all()
     patterns = Brain(dataset.protocol).patterns
     assert all(np.array_equal(patterns[key], each) for key, each in Brain(mine).patterns.items())
+
+
+# A run of 20 trials has 368 frames, 18 to a trial after a rest of 8. Of the training session, trial
+# 5 of run 2 has too few frames at its decision, and trial 7 when it ends.
+GAPS = small(
+    task={"trials": 60, "trials_per_run": 20},
+    evaluation={"test_trials": 20},
+    brain={"noise": 0.05},
+    learners=["ai_igl", "cb", "ceiling"],
+)
+LOST = {("train", 2, 8 + 18 * 4 + each): "missing" for each in range(1, 6)}
+LOST |= {("train", 2, 8 + 18 * 6 + each): "corrupt" for each in range(7, 18)}
+LOST |= {("train", 1, 30): "late", ("test", 1, 50): "missing", ("test", 1, 200): "missing"}
+
+
+def test_session_that_lost_frames_is_recorded_resumed_and_learned_from(
+    tmp_path, monkeypatch, bciigl
+):
+    out, bad = tmp_path / "out", [24, 26]
+    expected = simulate(GAPS)
+    use_source(monkeypatch, partial(Losing, lost=LOST))
+    with pytest.raises(Stopped):
+        record(GAPS, out, progress=stop_after(28))  # in run 2, after a trial without a context
+    resume(out)
+    assert digests(out) == digests(whole(GAPS, tmp_path / "whole"))
+    dataset = open_dataset(out)
+    assert_same_session(simulate(GAPS), dataset.sessions)
+
+    frames = dataset.frames("train", 2)
+    lost = [index for session, run, index in LOST if (session, run) == ("train", 2)]
+    assert np.flatnonzero(np.isnan(frames).all(axis=1)).tolist() == lost
+    assert np.isfinite(np.delete(frames, lost, axis=0)).all()
+    (path,) = (out / ESTIMATES).rglob("*ses-train*run-02_frames.tsv")
+    told = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+    assert told == [[str(index + 1), LOST["train", 2, index]] for index in lost]
+    assert len(list((out / ESTIMATES).rglob("*_frames.tsv"))) == 3
+
+    train, truth = dataset.sessions["train"]
+    assert len(train.action) == len(truth.meant) == 58
+    left = np.delete(np.arange(60), bad)
+    np.testing.assert_array_equal(truth.meant, expected["train"].truth.meant[left])
+    np.testing.assert_array_equal(train.run, np.repeat([1, 2, 3], 20)[left])
+    assert len(dataset.sessions["test"].interactions.action) == 20
+    with np.load(next((out / ESTIMATES).rglob("*ses-train*run-02_interactions.npz"))) as arrays:
+        assert np.isnan(arrays["context"]).all(axis=1).tolist() == [each == 4 for each in range(20)]
+        assert np.isnan(arrays["feedback"]).any(axis=1).tolist() == [
+            each == 6 for each in range(20)
+        ]
+    event = next(each for each in dataset.events("train", 2) if each.trial == 5)
+    assert (event.propensity, event.explored) == (1 / 3, True)
+    # Before the first frame was lost, all is as it was.
+    for name in ("context", "action", "feedback"):
+        found, known = (getattr(each, name) for each in (train, expected["train"].interactions))
+        np.testing.assert_array_equal(found[:20], known[:20])
+    document = json.loads(bciigl("learn", out, "--json").stdout)
+    assert set(document["learners"]) == {"ai_igl", "cb", "ceiling"}
+
+
+class NoiseSource(SimulatedSource):
+    """A scanner with a person in it of whom nothing is known: here, noise."""
+
+    group = "participant"
+
+    def announce(self, event) -> None:
+        """Ignore what happens."""
+
+    def participant(self, session, run, trials) -> Volunteer:
+        """Return someone who keeps their thoughts to themselves."""
+        return Volunteer(self.brain.protocol, trials)
+
+    def read(self, stop) -> list[Frame]:
+        """Return frames, each a little later than it was acquired."""
+        return [each._replace(arrived=each.acquired + 0.2) for each in super().read(stop)]
+
+
+def test_volunteer_without_truth_is_recorded_resumed_and_learned_from(
+    tmp_path, monkeypatch, bciigl
+):
+    mine = small(
+        task={"trials": 30, "trials_per_run": 10, "catch": {"share": 0.3}}, learners=["ai_igl"]
+    )
+    use_source(monkeypatch, NoiseSource)
+    out = stopped(mine, tmp_path / "out", 14)
+    resume(out)
+    assert digests(out) == digests(whole(mine, tmp_path / "whole"))
+    assert not (out / TRUTH).exists()
+    assert "\tparticipant\n" in (out / "participants.tsv").read_text()
+    dataset = open_dataset(out)
+    assert_same_session(simulate(mine), dataset.sessions)
+    assert all(session.truth is None for session in dataset.sessions.values())
+    assert dataset.sessions["train"].interactions.catch is None
+    found = json.loads(bciigl("learn", out, "--json").stdout)
+    assert found["learners"]["ai_igl"]["accuracy"] is None
+    image = read_image(dataset.bold("train", 1))
+    assert np.isfinite(image.data).all()
+
+
+def test_simulated_brain_needs_a_person_whose_thoughts_are_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(NoiseSource, "announce", SimulatedSource.announce)
+    use_source(monkeypatch, NoiseSource)
+    with pytest.raises(BciiglError, match="imagination: it needs a simulated person"):
+        record(small(), tmp_path / "out")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recordings import small, some_policy
 
-from bciigl.loop.session import record
+from bciigl.loop import record
 from bciigl.protocol import find, load, shipped
 
 VALIDATOR = Path(sys.executable).with_name("bids-validator-deno")

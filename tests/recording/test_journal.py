@@ -2,14 +2,16 @@
 
 import fcntl
 import json
-import subprocess
-import sys
+import resource
+import shutil
+import signal
 import zlib
+from multiprocessing import get_context
 
 import pytest
 
 from bciigl.recording.journal import VERSION, Journal, JournalError
-from bciigl.recording.layout import JOURNAL
+from bciigl.recording.layout import JOURNAL, POLICY
 
 HEADER = {"protocol": {"name": "é"}, "folder": None}
 ENTRIES = [{"trial": number, "context": [0.1 * number, -1e-300], "é": "ü"} for number in range(3)]
@@ -36,6 +38,19 @@ def content(folder) -> list[dict]:
     entries = list(journal.entries())
     journal.close()
     return entries
+
+
+def elsewhere(function, *arguments):
+    """Return what a function returns in another process."""
+    with get_context("fork").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def refused(folder) -> str:
+    """Return why a journal cannot be opened."""
+    with pytest.raises(JournalError) as error:
+        Journal.reopen(folder)
+    return str(error.value)
 
 
 def line(text: bytes) -> bytes:
@@ -87,15 +102,16 @@ def test_last_line_that_is_damaged_is_dropped_too(folder):
     assert content(folder) == ENTRIES[:-1]
 
 
-@pytest.mark.parametrize("damaged", [1, 2, 3])
-def test_damage_in_the_middle_is_refused_with_the_lines_number(folder, damaged):
-    lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
-    lines[damaged - 1] = lines[damaged - 1].replace(b"1", b"7")
-    (folder / JOURNAL).write_bytes(b"".join(lines))
-    with pytest.raises(JournalError, match=rf"journal.txt: line {damaged} is damaged"):
-        Journal.reopen(folder)
-    # Nothing is taken from what is there: it may still be mended.
-    assert (folder / JOURNAL).read_bytes() == b"".join(lines)
+def test_damage_in_the_middle_is_refused_with_the_lines_number(folder):
+    whole = (folder / JOURNAL).read_bytes()
+    for damaged in (1, 2, 3):
+        lines = whole.splitlines(keepends=True)
+        lines[damaged - 1] = lines[damaged - 1].replace(b"1", b"7").replace(b"2", b"7")
+        (folder / JOURNAL).write_bytes(b"".join(lines))
+        with pytest.raises(JournalError, match=rf"journal.txt: line {damaged} is damaged"):
+            Journal.reopen(folder)
+        # Nothing is taken from what is there: it may still be mended.
+        assert (folder / JOURNAL).read_bytes() == b"".join(lines)
 
 
 def test_journal_that_was_refused_is_not_held(folder):
@@ -121,15 +137,7 @@ def test_journal_is_held_by_one_at_a_time(folder):
     with pytest.raises(JournalError, match="another process is recording there") as error:
         Journal.reopen(folder)
     assert str(error.value).startswith(f"{folder}: ")
-    program = (
-        "import pathlib, sys; from bciigl.recording.journal import *\n"
-        "try: Journal.reopen(pathlib.Path(sys.argv[1]))\n"
-        "except JournalError as error: print(error)"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", program, folder], capture_output=True, text=True, check=True
-    )
-    assert other.stdout == f"{folder}: another process is recording there\n"
+    assert elsewhere(refused, folder) == f"{folder}: another process is recording there"
     assert held.path.read_bytes() == before
     held.close()
     assert content(folder) == ENTRIES
@@ -146,40 +154,79 @@ def test_new_journal_is_held_and_takes_no_others_place(tmp_path):
     assert content(tmp_path) == ENTRIES[:1]
 
 
-def test_folder_without_a_journal_has_nothing_to_go_on_with(tmp_path):
+def test_folder_without_a_journal_has_nothing_to_resume(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(JournalError, match="there is no session to go on with") as error:
+        with pytest.raises(JournalError, match="there is no session to resume") as error:
             Journal.reopen(folder)
         assert str(error.value).startswith(f"{folder}: ")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        b"",
-        line(b'{"version":%d}' % VERSION)[:-1],
-        line(b'{"version":%d}' % (VERSION + 1)),
-        line(b'{"protocol":1}'),
-        line(b"[1]"),
-        line(b"null"),
-        line(b"{"),
-        line(b""),
-    ],
-)
-def test_journal_without_a_header_of_this_version_is_refused(tmp_path, first):
-    (tmp_path / JOURNAL).write_bytes(first)
-    for _ in range(2):  # what was refused is not held
-        with pytest.raises(JournalError, match="this version can go on with|line 1 is damaged"):
-            Journal.reopen(tmp_path)
+def test_what_is_no_journal_of_this_version_is_refused_and_left_alone(tmp_path):
+    for content, message in [
+        (b"", "this version can resume"),
+        (line(b'{"version":%d}' % VERSION)[:-1], "line 1 is damaged"),
+        (line(b'{"version":%d}' % (VERSION + 1)), "this version can resume"),
+        (line(b'{"version":1}') + line(b'{"trial":0}'), "begun by bciigl 0.1: resume it with that"),
+        (line(b'{"protocol":1}'), "this version can resume"),
+        (line(b"[1]"), "line 1 is damaged"),
+        (line(b"null"), "line 1 is damaged"),
+        (line(b"{"), "line 1 is damaged"),
+        (line(b""), "line 1 is damaged"),
+        (b"Tuesday: cats", "line 1 is damaged"),
+        (b"Tuesday\nWednesday\n", "line 1 is damaged"),
+    ]:
+        (tmp_path / JOURNAL).write_bytes(content)
+        for _ in range(2):  # what was refused is not held
+            with pytest.raises(JournalError, match=message) as error:
+                Journal.reopen(tmp_path)
+            assert str(tmp_path / JOURNAL) in str(error.value), content
+        assert (tmp_path / JOURNAL).read_bytes() == content
 
 
-@pytest.mark.parametrize("notes", [b"Tuesday: cats", b"Tuesday: cats\n", b"Tuesday\nWednesday\n"])
-def test_file_of_that_name_that_is_no_journal_is_left_alone(tmp_path, notes):
-    (tmp_path / JOURNAL).write_bytes(notes)
-    with pytest.raises(JournalError):
-        Journal.reopen(tmp_path)
-    assert (tmp_path / JOURNAL).read_bytes() == notes
+def test_what_a_killed_recording_left_before_its_journal_is_begun_again(tmp_path):
+    left = [
+        POLICY / "learner.json",
+        POLICY / "learner.npz",
+        POLICY.parent / ".policy.0123456789abcdef.tmp" / "learner.npz",
+        POLICY.parent / ".policy.0123456789abcdef.tmp" / ".77.tmp.learner.json",
+        f".0123456789abcdef.tmp.{JOURNAL}",
+    ]
+    for name in left:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("half of a fi")
+
+    def prepare() -> None:
+        assert not list(tmp_path.iterdir())
+        (tmp_path / "mine").touch()
+
+    Journal.create(tmp_path, HEADER, prepare).close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [JOURNAL, "mine"]
+    # Where preparing fails, as where it is killed, there is no journal.
+    shutil.rmtree(tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        Journal.create(tmp_path, HEADER, lambda: 1 / 0)
+    Journal.create(tmp_path, HEADER).close()
+
+
+def test_folder_with_other_files_is_refused_and_left_alone(tmp_path):
+    for number, name in enumerate(
+        [
+            "notes.txt",
+            "derivatives/notes.txt",
+            f"{POLICY.parent}/protocol.yaml",
+            "sub-01/x",
+            ".git/x",
+        ]
+    ):
+        folder = tmp_path / str(number)
+        for each in (name, POLICY / "learner.json", f".12.tmp.{JOURNAL}"):
+            (folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each).write_text("x")
+        before = sorted(folder.rglob("*"))
+        with pytest.raises(FileExistsError, match="exists already and is not an empty folder"):
+            Journal.create(folder, HEADER)
+        assert sorted(folder.rglob("*")) == before, name
 
 
 def test_journal_that_is_removed_while_it_is_opened_is_over(folder, monkeypatch):
@@ -203,24 +250,21 @@ def test_removed_journal_is_gone_and_another_can_begin(folder):
     assert content(folder) == ENTRIES[1:2]
 
 
-@pytest.mark.parametrize("room", [0, 1, 40])
-def test_write_that_fails_names_the_file_and_leaves_what_was_there(folder, room):
-    # A limit on file sizes stands for a disk that is full; it holds for the whole process.
-    program = (
-        "import pathlib, resource, sys; from bciigl.recording.journal import Journal\n"
-        "journal = Journal.reopen(pathlib.Path(sys.argv[1]))\n"
-        "limit = journal.path.stat().st_size + int(sys.argv[2])\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
-        "try: journal.append({'context': [0.1] * 100})\n"
-        "except OSError as error: print(error.filename, error.strerror, sep='\\n')"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", program, folder, str(room)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    name, reason = other.stdout.splitlines()
-    assert name == str(folder / JOURNAL)
-    assert reason in ("File too large", "No space left on device")
+def write_with_little_room(folder) -> list[OSError]:
+    """Append to a journal where a limit on file sizes stands for a disk that is full."""
+    journal, errors = Journal.reopen(folder), []
+    size, most = journal.path.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    for room in (0, 1, 40):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, most))
+        with pytest.raises(OSError) as error:
+            journal.append({"context": [0.1] * 100})
+        errors.append((error.value.filename, error.value.strerror))
+    return errors
+
+
+def test_write_that_fails_names_the_file_and_leaves_what_was_there(folder):
+    for name, reason in elsewhere(write_with_little_room, folder):
+        assert name == str(folder / JOURNAL)
+        assert reason in ("File too large", "No space left on device")
     assert content(folder) == ENTRIES
