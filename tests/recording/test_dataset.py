@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bciigl.study.sessions import load_session, matches_by_fifths
+from interactions import flat
 from recordings import REGION, made_up_run, small, write_made_up
 
 from bciigl.base.errors import BciiglError
@@ -18,6 +18,7 @@ from bciigl.recording import DatasetError, is_dataset, open_dataset
 from bciigl.recording.bids import write_description, write_run
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
 from bciigl.recording.trial import RunId
+from bciigl.study.learning import load_sessions, matches_by_fifths
 
 RUN = "sub-01/ses-{}/func/sub-01_ses-{}_task-small_run-{:02}_{}"
 
@@ -47,8 +48,8 @@ def change_arrays(path: Path, **arrays) -> None:
 def read_all(folder) -> None:
     """Read a dataset in all ways there are."""
     dataset = open_dataset(folder)
-    load_session(dataset)
-    matches_by_fifths(dataset)
+    flat(load_sessions(dataset))
+    matches_by_fifths(dataset.sessions["train"])
 
 
 def test_what_was_recorded_is_read_back(folder):
@@ -138,13 +139,13 @@ def test_dataset_of_version_0_1_is_read(folder):
 
 
 def test_without_the_truth_all_else_is_the_same(folder):
-    before = load_session(open_dataset(folder))
+    before = flat(load_sessions(open_dataset(folder)))
     shutil.rmtree(folder / TRUTH)
     dataset = open_dataset(folder)
     assert dataset.sessions["train"].truth is dataset.sessions["test"].truth is None
     assert dataset.run_truth("train", 1) is None
-    assert matches_by_fifths(dataset) is None
-    after = load_session(dataset)
+    assert matches_by_fifths(dataset.sessions["train"]) is None
+    after = flat(load_sessions(dataset))
     assert after.reward is after.label is after.test_label is None
     for name in ("context", "action", "feedback", "run", "propensity", "test_context"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
@@ -194,12 +195,12 @@ def test_session_that_is_not_there_is_named(folder):
     dataset = open_dataset(folder)
     assert list(dataset.sessions) == ["train"]
     assert (dataset.has("train"), dataset.has("test")) == (True, False)
-    recorded = load_session(dataset)
+    recorded = flat(load_sessions(dataset))
     assert recorded.test_context is recorded.test_label is None
     assert recorded.label is not None
     shutil.rmtree(folder / ESTIMATES / "sub-01" / "ses-train")
     with pytest.raises(DatasetError, match="has no interactions of ses-train"):
-        load_session(open_dataset(folder))
+        flat(load_sessions(open_dataset(folder)))
 
 
 def test_run_that_is_missing_is_told(folder, bciigl):
@@ -238,7 +239,7 @@ def test_interactions_that_do_not_fit_are_refused_by_name(folder):
         path.write_bytes(whole)
         change_arrays(path, **arrays)
         with pytest.raises(BciiglError) as error:
-            load_session(open_dataset(folder))
+            flat(load_sessions(open_dataset(folder)))
         assert message in str(error.value), arrays
         assert str(folder) in str(error.value), arrays
 
@@ -261,7 +262,7 @@ def test_truth_that_is_damaged_is_refused_by_file(folder):
     ]:
         path.unlink() if damaged is None else path.write_bytes(damaged)
         with pytest.raises(DatasetError) as error:
-            load_session(open_dataset(folder))
+            flat(load_sessions(open_dataset(folder)))
         assert str(error.value).startswith(f"{path}:"), message
         assert message in str(error.value)
 
@@ -269,7 +270,7 @@ def test_truth_that_is_damaged_is_refused_by_file(folder):
 def test_catch_trials_that_the_protocol_does_not_plan_are_refused(tmp_path):
     write_made_up(tmp_path, small())
     with pytest.raises(DatasetError) as error:
-        load_session(open_dataset(tmp_path))
+        flat(load_sessions(open_dataset(tmp_path)))
     assert str(error.value).startswith(f"{tmp_path}: ")
 
 
@@ -305,7 +306,7 @@ def test_dataset_of_a_region_in_a_file_can_be_opened_without_that_file(tmp_path)
     record(protocol, tmp_path / "dataset", folder=source)
     shutil.rmtree(source)
     assert open_dataset(tmp_path / "dataset").protocol == protocol
-    assert load_session(open_dataset(tmp_path / "dataset")).context.shape == (7, 64)
+    assert flat(load_sessions(open_dataset(tmp_path / "dataset"))).context.shape == (7, 64)
 
 
 @pytest.mark.parametrize("recording", ["shared", "separate"])
