@@ -44,7 +44,7 @@ def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generato
     human = Human(protocol, trials, rng)
     guesses = rng.integers(len(protocol.task.options), size=trials)
     on_cue = [human.guess_on_cue(trial) for trial in range(trials)]
-    action = np.where(human.cued, np.array(on_cue, float), guesses).astype(int)
+    action = np.where(human.catch, np.array(on_cue, float), guesses).astype(int)
     events = [
         event
         for trial in range(trials)
@@ -56,7 +56,7 @@ def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generato
         action,
         feedback(frames, protocol),
         np.full(trials, run),
-        human.cued,
+        human.catch,
         human.meant,
     )
 

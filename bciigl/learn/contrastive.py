@@ -34,19 +34,10 @@ def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
     return expit(features @ weights[:-1] + weights[-1])
 
 
-def objective(
-    pair: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
-) -> float:
-    """Return the covariance of prediction and decoding over an action's trials."""
-    f, psi = predicted(pair.context, context), predicted(pair.feedback, feedback)
-    mean = np.average(psi, weights=weight)
-    return float(np.average(f * (psi - mean), weights=weight))
-
-
 def gradient(
     pair: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, Pair]:
-    """Return the objective and its gradient."""
+    """Return the covariance of prediction and decoding over trials, and its gradient."""
     share = np.full(len(context), 1.0) if weight is None else weight
     share = share / share.sum()
     f, psi = predicted(pair.context, context), predicted(pair.feedback, feedback)
