@@ -99,15 +99,19 @@ def test_same_seed_gives_the_same_subject(bciigl, bold, tmp_path):
     assert one != other
 
 
+def test_missing_repetition_time_is_told(bciigl, bold, tmp_path):
+    path = bold(tr=0.0)
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert result.exit_code == 2
+    assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
+
+
+@pytest.mark.slow
 def test_mask_and_missing_repetition_time_can_be_given(bciigl, bold, tmp_path):
     mask = SUBJECT.mask & (np.arange(22) > 11)
     write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), SUBJECT.affine)
-    path = bold(tr=0.0)
-    fit = ("subject", "fit", path, "--out", tmp_path / "me", "--mask", tmp_path / "mask.nii.gz")
-    result = bciigl(*fit)
-    assert result.exit_code == 2
-    assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
-    result = bciigl(*fit, "--tr", 2, "--json")
+    given = ("--mask", tmp_path / "mask.nii.gz", "--tr", 2, "--json")
+    result = bciigl("subject", "fit", bold(tr=0.0), "--out", tmp_path / "me", *given)
     assert result.exit_code == 0
     np.testing.assert_array_equal(load_subject("me", tmp_path).mask, mask)
     document, kept = (
