@@ -33,7 +33,7 @@ def session(brain: Brain, trials: int) -> list[np.ndarray]:
     """Return the frames of all runs of a session with uniform guesses."""
     per_run = brain.protocol.task.trials_per_run
     runs = []
-    for run, start in enumerate(range(0, trials, per_run)):
+    for run, start in enumerate(range(0, trials, per_run), start=1):
         count = min(per_run, trials - start)
         truth = Trials.random(brain.protocol, count, np.random.default_rng(run))
         runs.append(brain.scan(run=run, trials=count).play(truth.events(brain.protocol)))

@@ -77,7 +77,7 @@ def estimates() -> None:
     rng = np.random.default_rng(0)
     runs = [
         brain.scan(run=run, trials=46).play(Trials.random(protocol, 46, rng).events(protocol))
-        for run in range(15)
+        for run in range(1, 16)
     ]
     times = []
     for frames in runs:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bciigl.brain import Brain
 from bciigl.estimate import contexts, feedback
-from bciigl.loop.person import Human
+from bciigl.loop import SimulatedPerson
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import trials_per_run
 
@@ -34,21 +34,23 @@ def simulate(brain: Brain, name: str, trials: int, rng: np.random.Generator) -> 
     protocol = brain.protocol
     runs = [
         _run(brain, name, run, count, rng)
-        for run, count in enumerate(trials_per_run(protocol, trials))
+        for run, count in enumerate(trials_per_run(protocol, trials), start=1)
     ]
     return Session(*(np.concatenate(each) for each in zip(*runs, strict=True)))
 
 
 def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generator) -> Session:
     protocol = brain.protocol
-    human = Human(protocol, trials, rng)
+    person = SimulatedPerson(protocol, trials, rng)
     guesses = rng.integers(len(protocol.task.options), size=trials)
-    on_cue = [human.guess_on_cue(trial) for trial in range(trials)]
-    action = np.where(human.catch, np.array(on_cue, float), guesses).astype(int)
+    shown = [person.shown(trial) for trial in range(trials)]
+    action = np.array(
+        [guess if each is None else each.action for guess, each in zip(guesses, shown, strict=True)]
+    )
     events = [
         event
         for trial in range(trials)
-        for event in (human.imagine(trial), *human.answer(trial, action[trial]))
+        for event in (person.imagine(trial), *person.answer(trial, action[trial]))
     ]
     frames = brain.scan(name, run, trials=trials).play(events)
     return Session(
@@ -56,8 +58,8 @@ def _run(brain: Brain, name: str, run: int, trials: int, rng: np.random.Generato
         action,
         feedback(frames, protocol),
         np.full(trials, run),
-        human.catch,
-        human.meant,
+        person.catch,
+        person.meant,
     )
 
 
