@@ -7,8 +7,7 @@ import numpy as np
 
 from bciigl.labelled.rules import Guesses, Labelled
 from bciigl.labelled.sources import Source
-from bciigl.labelled.study import Dataset, LabelledCell, LabelledStudy, describe
-from bciigl.labelled.study import LabelledResult
+from bciigl.labelled.study import Dataset, LabelledCell, LabelledResult, LabelledStudy, describe
 from bciigl.study.store import Results, checked
 
 

@@ -63,14 +63,7 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
-    best = max(
-        rows,
-        key=lambda row: (
-            against.value(row),
-            row.control is None,
-            not LEARNERS.get(row.learner).told,
-        ),
-    )
+    best = max(rows, key=lambda row: (against.value(row), row.label == rows[0].label))
     places = len({against.value(row) for row in rows})
     alt = (
         f"Accuracy of {len({row.label for row in rows})} learners and controls at {places} "
@@ -190,14 +183,14 @@ def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None
 
 
 def _published(axis: Axes, rows: Sequence[Row], place: dict, aside: dict, styles: dict) -> None:
-    drawn = set()
+    drawn: dict[str, str] = {}
     for label in dict.fromkeys(row.label for row in rows if row.published):
         mine = [row for row in rows if row.label == label and row.published]
         # Learners that are compared with the same figure have it once.
-        theirs = LEARNERS.get(mine[0].learner).published_as
-        if theirs in drawn:
+        learner = mine[0].learner
+        theirs = LEARNERS.get(learner).published_as if learner in LEARNERS.ids else learner
+        if drawn.setdefault(theirs, learner) != learner:
             continue
-        drawn.add(theirs)
         axis.errorbar(
             [place[id(row)] + aside[label] for row in mine],
             [row.published.accuracy for row in mine],

@@ -52,11 +52,11 @@ class Scored:
         return {
             "accuracy": self.accuracy.mean,
             "standard_error": self.accuracy.standard_error,
-            "interval": self.accuracy.interval,
             "repeats": self.repeats,
             "published": published[0],
             "published_standard_error": published[1],
             "difference": self.difference,
+            "interval": self.accuracy.interval,
         }
 
     @staticmethod

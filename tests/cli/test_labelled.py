@@ -17,7 +17,7 @@ from labelled_files import write_csv, write_images, write_npz
 from tables import by_detail, text_tables
 
 from bciigl.cli.main import cli
-from bciigl.labelled import labelled_rows
+from bciigl.labelled import LabelledStudy, labelled_rows
 from bciigl.study import open_study
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
@@ -63,7 +63,9 @@ def table1(bciigl, two, tmp_path):
 
 
 def rows_in(folder: Path) -> list[dict]:
-    return json.loads(json.dumps([row.as_dict() for row in labelled_rows(*open_study(folder))]))
+    return json.loads(
+        json.dumps([row.as_dict() for row in labelled_rows(*open_study(folder, [LabelledStudy]))])
+    )
 
 
 def refusal(result) -> str:

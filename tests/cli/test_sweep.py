@@ -239,7 +239,9 @@ def test_an_interrupt_stops_cleanly_and_says_how_to_go_on(tmp_path, bciigl, jobs
     os.killpg(process.pid, signal.SIGINT)
     printed, shown = process.communicate(timeout=60)
     assert (process.returncode, printed) == (1, "")
-    assert f"stopped; what is finished is in {out}: run the same command again to go on" in shown
+    assert (
+        f"stopped; what is finished is in {out}: run the same command again to resume it" in shown
+    )
     assert "Traceback" not in shown
     deadline = time.monotonic() + 20
     while processes_of(process.pid) and time.monotonic() < deadline:

@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from labelled_files import all_made_up, digits, several
+from labelled_files import digits, rows_of, several
 
-from bciigl.labelled import labelled_rows
+from bciigl.base.registry import LEARNERS as KNOWN
 from bciigl.report.labelled import bandit_drawing, learners_drawing, row_columns
-from bciigl.report.style import LEARNER_STYLES, SMALL, WIDTH
+from bciigl.report.style import SMALL, WIDTH
 
 LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
 SEVERAL, DIGITS = several(), digits()
-ROWS = labelled_rows(SEVERAL, all_made_up(SEVERAL))
-DIGIT_ROWS = labelled_rows(DIGITS, all_made_up(DIGITS))
 
 
 def points(axis):
@@ -43,12 +41,14 @@ def legend(figure):
 
 
 def test_every_dataset_is_drawn_where_its_accuracies_are():
-    drawing = bandit_drawing(ROWS)
+    drawing = bandit_drawing(rows_of(SEVERAL))
     assert drawing.name == "against_cb"
     assert [axis.get_title() for axis in drawing.figure.axes] == ["action_reward", "coded"]
     for axis in drawing.figure.axes:
         mine = {
-            (row.dataset.id, row.learner): row for row in ROWS if row.feedback == axis.get_title()
+            (row.dataset.id, row.learner): row
+            for row in rows_of(SEVERAL)
+            if row.feedback == axis.get_title()
         }
         expected = {
             learner: [
@@ -75,20 +75,20 @@ def test_every_dataset_is_drawn_where_its_accuracies_are():
 
 
 def test_words_say_how_many_datasets_and_how_much_of_the_bandit_is_reached():
-    drawing = bandit_drawing(ROWS)
-    shares = [row.relative for row in ROWS if row.learner == "ai_igl"]
+    drawing = bandit_drawing(rows_of(SEVERAL))
+    shares = [row.relative for row in rows_of(SEVERAL) if row.learner == "ai_igl"]
     assert drawing.alt == (
         "Accuracy of blind learners against the contextual bandit's on 5 datasets; ai_igl has "
         f"between {min(shares):.2f} and {max(shares):.2f} of it."
     )
     assert "on 5 datasets" in drawing.caption and "Stars: " in drawing.caption
-    own = [replace(row, published=None) for row in ROWS]
+    own = [replace(row, published=None) for row in rows_of(SEVERAL)]
     assert "Stars" not in bandit_drawing(own).caption
     assert legend(bandit_drawing(own).figure) == ["igl_full_ci", "ai_igl"]
 
 
 def test_one_rule_has_one_panel_and_datasets_without_cb_are_not_drawn():
-    mine = [row for row in ROWS if row.feedback == "coded"]
+    mine = [row for row in rows_of(SEVERAL) if row.feedback == "coded"]
     missing = mine[0].dataset
     mine = [row for row in mine if (row.dataset, row.learner) != (missing, "cb")]
     drawing = bandit_drawing(mine)
@@ -97,11 +97,15 @@ def test_one_rule_has_one_panel_and_datasets_without_cb_are_not_drawn():
 
 
 def test_numbers_of_figures_are_those_of_the_rows(tmp_path):
-    drawing = bandit_drawing(ROWS)
-    assert drawing.columns == row_columns(ROWS) == learners_drawing(ROWS).columns
+    drawing = bandit_drawing(rows_of(SEVERAL))
+    assert (
+        drawing.columns
+        == row_columns(rows_of(SEVERAL))
+        == learners_drawing(rows_of(SEVERAL)).columns
+    )
     with drawing.save(tmp_path)["tsv"].open() as file:
         lines = list(csv.DictReader(file, delimiter="\t"))
-    for row, line in zip(ROWS, lines, strict=True):
+    for row, line in zip(rows_of(SEVERAL), lines, strict=True):
         names = ("dataset", "name", "feedback", "learner")
         about = (str(row.dataset.id), row.dataset.name, row.feedback, row.learner)
         assert tuple(line[name] for name in names) == about
@@ -116,14 +120,14 @@ def test_numbers_of_figures_are_those_of_the_rows(tmp_path):
 
 
 def test_learners_have_their_means_intervals_and_published_figures():
-    drawing = learners_drawing(DIGIT_ROWS)
+    drawing = learners_drawing(rows_of(DIGITS))
     assert drawing.name == "accuracy"
     (axis,) = drawing.figure.axes
     found = bars(axis)
     published = [f"{each}, published ± SE" for each in LEARNERS]
     assert set(found) == {*LEARNERS, *published}
     for learner in LEARNERS:
-        mine = [row for row in DIGIT_ROWS if row.learner == learner]
+        mine = [row for row in rows_of(DIGITS) if row.learner == learner]
         places, heights, low, high = found[learner]
         assert np.round(places).tolist() == [0, 1]
         assert heights.tolist() == [row.accuracy.mean for row in mine]
@@ -141,7 +145,7 @@ def test_learners_have_their_means_intervals_and_published_figures():
 
 def test_chance_is_that_of_each_dataset():
     mine = several(3)
-    drawing = learners_drawing(labelled_rows(mine, all_made_up(mine)))
+    drawing = learners_drawing(rows_of(mine))
     (axis,) = drawing.figure.axes
     chance = [each for each in axis.lines if each.get_label() == "chance"]
     places = [place for each in chance for place in each.get_xdata()]
@@ -153,19 +157,19 @@ def test_chance_is_that_of_each_dataset():
 
 
 def test_alt_text_has_all_accuracies_and_captions_say_what_bars_are():
-    drawing = learners_drawing(DIGIT_ROWS)
-    for row in DIGIT_ROWS:
+    drawing = learners_drawing(rows_of(DIGITS))
+    for row in rows_of(DIGITS):
         assert f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" in drawing.alt
     assert "95 % intervals, and published figures" in drawing.caption
-    own = [replace(row, published=None) for row in DIGIT_ROWS]
+    own = [replace(row, published=None) for row in rows_of(DIGITS)]
     assert "published" not in learners_drawing(own).caption
-    for each in (drawing, bandit_drawing(ROWS)):
+    for each in (drawing, bandit_drawing(rows_of(SEVERAL))):
         assert each.caption.endswith(".") and each.alt.endswith(".")
 
 
 def test_one_repeat_has_no_interval():
     mine = digits(repeats=1)
-    rows = labelled_rows(mine, all_made_up(mine))
+    rows = rows_of(mine)
     drawing = learners_drawing(rows)
     _, heights, low, high = bars(drawing.figure.axes[0])["ai_igl"]
     assert heights.tolist() == low.tolist() == high.tolist()
@@ -194,11 +198,12 @@ def renamed(rows, rule, name):
     ]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize(("rule", "name"), [("our", "a"), ("very_long" * 9, "$x$ & $_$ " * 9)])
+@pytest.mark.parametrize(
+    ("count", "rule", "name"), [(1, "our", "a"), (3, "very_long" * 9, "$x$ " * 9)]
+)
 def test_names_below_columns_are_within_and_do_not_run_into_each_other(count, rule, name):
     mine = several(count)
-    drawing = learners_drawing(renamed(labelled_rows(mine, all_made_up(mine)), rule, name))
+    drawing = learners_drawing(renamed(rows_of(mine), rule, name))
     drawing.figure.draw_without_rendering()
     (axis,) = drawing.figure.axes
     labels = axis.get_xticklabels()
@@ -211,19 +216,19 @@ def test_names_below_columns_are_within_and_do_not_run_into_each_other(count, ru
 
 
 def test_names_are_not_shortened_where_there_is_room():
-    (axis,) = learners_drawing(DIGIT_ROWS).figure.axes
+    (axis,) = learners_drawing(rows_of(DIGITS)).figure.axes
     assert [each.get_text() for each in axis.get_xticklabels()] == list(DIGITS.feedback)
     mine = several(3)
-    (axis,) = learners_drawing(labelled_rows(mine, all_made_up(mine))).figure.axes
+    (axis,) = learners_drawing(rows_of(mine)).figure.axes
     texts = [each.get_text().replace("_\n", "_") for each in axis.get_xticklabels()]
     assert texts == [
         f"{rule}\n{each.id}" for each in mine.datasets for rule in ("action_reward", "coded")
     ]
 
 
-@pytest.mark.parametrize("rule", ["our", "very_long" * 9, "$x$ & $_$"])
+@pytest.mark.parametrize("rule", ["very_long" * 9, "$x$ & $_$"])
 def test_titles_of_panels_are_within_and_do_not_run_into_each_other(rule):
-    drawing = bandit_drawing(renamed(ROWS, rule, "a"))
+    drawing = bandit_drawing(renamed(rows_of(SEVERAL), rule, "a"))
     drawing.figure.draw_without_rendering()
     axes = drawing.figure.axes
     words = [axis.title for axis in axes] + [axis.xaxis.label for axis in axes]
@@ -234,11 +239,14 @@ def test_titles_of_panels_are_within_and_do_not_run_into_each_other(rule):
 
 
 def test_learners_are_drawn_as_everywhere():
-    for drawing, rows in ((bandit_drawing(ROWS), ROWS), (learners_drawing(ROWS), ROWS)):
+    for drawing, rows in (
+        (bandit_drawing(rows_of(SEVERAL)), rows_of(SEVERAL)),
+        (learners_drawing(rows_of(SEVERAL)), rows_of(SEVERAL)),
+    ):
         for axis in drawing.figure.axes:
             for line in axis.lines:
-                if line.get_label() in LEARNER_STYLES:
-                    style = LEARNER_STYLES[line.get_label()]
+                if line.get_label() in KNOWN.ids:
+                    style = KNOWN.get(line.get_label()).style
                     assert (line.get_color(), line.get_marker()) == (
                         style["color"],
                         style["marker"],
