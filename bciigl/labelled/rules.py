@@ -155,15 +155,7 @@ def find_rule(name: str) -> Rule:
 
 
 def pictures(shown: np.ndarray, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
-    """Return an example of a class for each trial, never the one that is the trial's context.
-
-    Parameters
-    ----------
-    shown : array of int, (trials,)
-        The class.
-    guesses : Guesses
-    rng : Generator
-    """
+    """Return an example of a class for each trial, never the one that is the trial's context."""
     order = np.argsort(guesses.label, kind="stable")
     place = np.argsort(order)  # of each example in that order
     count = np.bincount(guesses.label, minlength=guesses.n_actions)
@@ -268,12 +260,7 @@ def _drawn(
 
 
 def reduced(values: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-    """Return arrays by the principal components of the first, if there are too many features.
-
-    Parameters
-    ----------
-    values, *others : array, (rows, features)
-    """
+    """Return arrays by the principal components of the first, if there are too many features."""
     arrays = [np.asarray(each, float) for each in (values, *others)]
     if values.shape[1] <= MOST_FEATURES:
         return arrays

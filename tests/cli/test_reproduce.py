@@ -13,6 +13,7 @@ from bciigl.study.controls import CONTROLS
 
 LEARNERS = ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
 LABELS = [*LEARNERS, *(f"ai_igl, {each}" for each in CONTROLS)]
+SLOW = pytest.mark.slow
 PUBLISHED = {
     (float(line["noise"]), line["learner"]): line
     for line in csv.DictReader(
@@ -21,7 +22,10 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("kind", [[], ["--separate"]], ids=["shared", "separate"])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param([], id="shared"), pytest.param(["--separate"], id="separate", marks=SLOW)],
+)
 def test_table2_stands_beside_the_published_figures(bciigl, tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     arguments = ["reproduce", "table2", "--noise", 0.05, "--repeats", 1, "--jobs", 1, *kind]
@@ -57,7 +61,7 @@ def test_table2_stands_beside_the_published_figures(bciigl, tmp_path, monkeypatc
 
 def released(folder: Path) -> Path:
     """Write made-up arrays of 50 runs, under their original names."""
-    rng, trials = np.random.default_rng(0), 300
+    rng, trials = np.random.default_rng(0), 150
     folder.mkdir()
     for name, array in {
         "imagination": rng.normal(size=(trials, 4)),
@@ -91,9 +95,9 @@ def test_released_arrays_have_a_table(bciigl, tmp_path, monkeypatch):
     assert digests(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be_reproduced_is_refused_and_leaves_nothing(bciigl, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
         (["--noise", "-1"], "study.noise[0]: should be greater than or equal to 0, got -1.0"),
         (["--repeats", "0"], "study.repeats: should be greater than or equal to 1, got 0"),
         (["--jobs", "0"], "0 is not in the range x>=1"),
@@ -110,16 +114,11 @@ def test_released_arrays_have_a_table(bciigl, tmp_path, monkeypatch):
         (["--released", ".", "--cluster", "a:1"], "--released takes no --cluster"),
         (["--released", ".", "--cell", "1/2"], "--released takes no --cell"),
         (["--released", ".", "--repeats", "0"], "--repeats should be 1 or more, got 0"),
-    ],
-)
-def test_what_cannot_be_reproduced_is_refused_and_leaves_nothing(
-    bciigl, tmp_path, monkeypatch, arguments, message
-):
-    monkeypatch.chdir(tmp_path)
-    result = bciigl("reproduce", "table2", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
-    assert list(tmp_path.iterdir()) == []
+    ):
+        result = bciigl("reproduce", "table2", *arguments)
+        assert (result.exit_code, result.stdout) == (2, ""), arguments
+        assert message in result.stderr
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_table_is_refused(bciigl):
