@@ -22,7 +22,7 @@ CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
 RESEMBLANCE = 0.5
 TEST_SHARE = 0.1
 MOST_FEATURES = 64
-"""Examples and answers with more features than this are reduced to so many components."""
+"""Examples and answers with more features than this are reduced to as many components."""
 
 
 class LabelledError(BciiglError):
@@ -143,7 +143,7 @@ RULES: dict[str, Rule] = {
     "action_inclusive": action_inclusive,
     "action_exclusive": action_exclusive,
 }
-"""The rules by name; a rule of one's own is added as ``RULES["mine"] = function``."""
+"""The rules by name; a custom rule is added as ``RULES["mine"] = function``."""
 
 
 def find_rule(name: str) -> Rule:
