@@ -29,8 +29,9 @@ def keep_example(
     try:
         with written_folder(path) as new:
             record(cell.protocol, new, folder=cell.folder)
-    except BciiglError as error:
-        report(f"no example was recorded for the report: {error}")
+    except (BciiglError, OSError) as error:
+        if not path.exists():  # or another process was faster
+            report(f"no example was recorded for the report: {error}")
 
 
 def open_example(study: Study, folder: str | os.PathLike) -> tuple[Cell, Dataset] | None:
