@@ -1,11 +1,12 @@
 """Small files of labelled data, and results of studies of them that nobody has learned."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from bciigl.labelled import LabelledStudy, paper
+from bciigl.labelled import LabelledRow, LabelledStudy, labelled_rows, paper
 from bciigl.labelled.study import Dataset, LabelledCell, LabelledResult
 from bciigl.study.store import Results, checked
 
@@ -104,3 +105,9 @@ def all_made_up(study: LabelledStudy, seed: int = 0) -> Results:
     """Return results of all cells that differ in everything."""
     rng = np.random.default_rng(seed)
     return {cell.key: made_up(cell, rng.integers(1, 40, len(cell.entries))) for cell in study.cells}
+
+
+@cache
+def rows_of(study: LabelledStudy) -> list[LabelledRow]:
+    """Return the table of made-up results; the same list each time."""
+    return labelled_rows(study, all_made_up(study))

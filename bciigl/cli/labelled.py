@@ -46,12 +46,12 @@ class Asked(NamedTuple):
         Of several usual ones, those that cannot be had are told and left out, but not the first.
         """
         from bciigl.labelled.rules import LabelledError
-        from bciigl.labelled.sources import find_sources, openml_sources
+        from bciigl.labelled.sources import Source, find_sources
         from bciigl.labelled.study import describe
 
         own = bool(self.data or self.openml)
         sources = [each for place in self.data for each in find_sources(place, label=self.label)]
-        sources += openml_sources(self.openml if own else usual)
+        sources += [Source("openml", str(each)) for each in (self.openml if own else usual)]
         found = []
         with bar("reading datasets") as progress:
             for number, source in enumerate(sources):

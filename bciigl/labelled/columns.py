@@ -22,17 +22,7 @@ LISTED, LONGEST_NAME = 5, 40
 
 
 class Nominal(NamedTuple):
-    """A column of names.
-
-    Attributes
-    ----------
-    code : array of int, (rows,)
-        Which of the values each row has.
-    values : int
-        How many there are; a missing one is a value of its own, the last.
-    missing : int
-        In how many rows it is missing.
-    """
+    """A column of names: the code of each row's; a missing one is a value of its own, the last."""
 
     code: np.ndarray
     values: int
@@ -45,11 +35,6 @@ def table_features(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
     Numbers stay as they are, missing ones become the mean of their column. Any other column becomes
     one column of 0 and 1 for each of its values, also where there are two only; a missing value is
     one of them. Columns that never vary, and those that merely tell rows apart, are left out.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Without the labels.
 
     Raises
     ------
@@ -92,13 +77,6 @@ def matrix_features(
 
     Bytes, as of images, stay bytes; other numbers become single precision if that can hold them.
     Missing ones become the mean of their column.
-
-    Parameters
-    ----------
-    values : array, (examples, ...)
-        Each example is flattened.
-    names : sequence of str, optional
-        Of the columns.
     """
     if values.dtype.kind not in "buif":
         raise LabelledError(f"features must be numbers, got {values.dtype}")
@@ -115,13 +93,7 @@ def matrix_features(
 
 
 def nominal(column: pd.Series) -> Nominal:
-    """Return a column of names as codes, in alphabetical order of the names.
-
-    Parameters
-    ----------
-    column : Series
-        Of text, categories or truth values.
-    """
+    """Return a column of names as codes, in alphabetical order of the names."""
     found, values = pd.factorize(column)
     names = [str(each).strip() for each in values]
     place = {name: position for position, name in enumerate(sorted(set(names) - {""}))}

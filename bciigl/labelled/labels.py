@@ -76,10 +76,6 @@ def class_codes(labels: Values) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the class of each label as a number, -1 where there is none, and their names.
 
     1 and 1.0 are the same class. Classes are in natural order: 2 before 10.
-
-    Parameters
-    ----------
-    labels : array or column, (examples,)
     """
     labels = _plain(labels)
     found, values = pd.factorize(labels)
@@ -92,13 +88,7 @@ def class_codes(labels: Values) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def indexed_codes(labels: np.ndarray, classes: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return labels that are indices of classes, -1 where there is none, and the classes.
-
-    Parameters
-    ----------
-    labels : array, (examples,)
-    classes : sequence of str
-    """
+    """Return labels that are indices of classes, -1 where there is none, and the classes."""
     labels = _plain(labels)
     names = tuple(_name_of(each) for each in classes)
     (commonest, count), *_ = Counter(names).most_common(1) or [("", 0)]
@@ -120,15 +110,7 @@ def indexed_codes(labels: np.ndarray, classes: Sequence[str]) -> tuple[np.ndarra
 
 
 def check_classes(code: np.ndarray, classes: Sequence[str]) -> None:
-    """Refuse classes that cannot be guessed.
-
-    Parameters
-    ----------
-    code : array of int, (examples,)
-        The class of each.
-    classes : sequence of str
-        Their names.
-    """
+    """Refuse classes that cannot be guessed."""
     if not len(code):
         raise LabelledError("has no examples with a label")
     if (code == code[0]).all():

@@ -290,21 +290,7 @@ def forest(
     published: F1 | None = None,
     groups: Sequence[Hashable] | None = None,
 ) -> Forest:
-    """Return how well a forest predicts success from meta-features.
-
-    Parameters
-    ----------
-    subset : str
-        What these datasets are called.
-    points : sequence of mappings
-        The datasets.
-    names : sequence of str
-        The meta-features to predict by.
-    published : tuple, optional
-        The figures to compare with.
-    groups : sequence, optional
-        Datasets with the same value are variants of the same data: they stay in one fold.
-    """
+    """Return how well a forest predicts success; datasets of one group stay in one fold."""
     values = np.array([[each[name] for name in names] for each in points], float)
     success = np.array([each["relative"] >= SUCCESS for each in points], bool)
     groups = range(len(success)) if groups is None else groups

@@ -65,22 +65,15 @@ class LabelledRow(Scored):
         cls, document: Mapping[str, Any], datasets: Mapping[int | str, Dataset]
     ) -> "LabelledRow":
         """Return the row that `as_dict` gave, of one of the datasets by id."""
-        numbers = {"trusted": document["trusted_repeats"], "relative": document["relative_to_cb"]}
-        names = {name: document[name] for name in ("feedback", "learner")}
-        found = TypeAdapter(_Numbers).validate_python({**numbers, **cls.read_scores(document)})
-        names = TypeAdapter(dict[str, str]).validate_python(names)
-        return cls(dataset=datasets[document["dataset"]], **names, **vars(found))
-
-
-@dataclass
-class _Numbers:
-    """The numbers of a row, to be read."""
-
-    accuracy: Mean
-    accuracies: list[float]
-    trusted: float | None
-    relative: float | None
-    published: Published | None
+        number = TypeAdapter(float | None).validate_python
+        return cls(
+            dataset=datasets[document["dataset"]],
+            feedback=str(document["feedback"]),
+            learner=str(document["learner"]),
+            trusted=number(document["trusted_repeats"]),
+            relative=number(document["relative_to_cb"]),
+            **cls.read_scores(document),
+        )
 
 
 def labelled_rows(study: LabelledStudy, results: Mapping[str, LabelledResult]) -> list[LabelledRow]:

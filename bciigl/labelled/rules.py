@@ -22,7 +22,7 @@ CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
 RESEMBLANCE = 0.5
 TEST_SHARE = 0.1
 MOST_FEATURES = 64
-"""Examples and answers with more features than this are reduced to so many components."""
+"""Examples and answers with more features than this are reduced to as many components."""
 
 
 class LabelledError(BciiglError):
@@ -143,7 +143,7 @@ RULES: dict[str, Rule] = {
     "action_inclusive": action_inclusive,
     "action_exclusive": action_exclusive,
 }
-"""The rules by name; a rule of one's own is added as ``RULES["mine"] = function``."""
+"""The rules by name; a custom rule is added as ``RULES["mine"] = function``."""
 
 
 def find_rule(name: str) -> Rule:
@@ -155,15 +155,7 @@ def find_rule(name: str) -> Rule:
 
 
 def pictures(shown: np.ndarray, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
-    """Return an example of a class for each trial, never the one that is the trial's context.
-
-    Parameters
-    ----------
-    shown : array of int, (trials,)
-        The class.
-    guesses : Guesses
-    rng : Generator
-    """
+    """Return an example of a class for each trial, never the one that is the trial's context."""
     order = np.argsort(guesses.label, kind="stable")
     place = np.argsort(order)  # of each example in that order
     count = np.bincount(guesses.label, minlength=guesses.n_actions)
@@ -266,12 +258,7 @@ def _drawn(
 
 
 def reduced(values: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-    """Return arrays by the principal components of the first, if there are too many features.
-
-    Parameters
-    ----------
-    values, *others : array, (rows, features)
-    """
+    """Return arrays by the principal components of the first, if there are too many features."""
     arrays = [np.asarray(each, float) for each in (values, *others)]
     if values.shape[1] <= MOST_FEATURES:
         return arrays

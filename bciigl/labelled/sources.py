@@ -1,7 +1,6 @@
 """Where labelled data are: files, folders of files, and OpenML."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,17 +114,6 @@ def find_sources(place: str | os.PathLike, *, label: str | None = None) -> list[
         return [Source(kind, str(path), label)]
     near = did_you_mean(path.suffix, ENDINGS)
     raise LabelledError(f"{path}: unknown kind of file{near}; known are {KNOWN}")
-
-
-def openml_sources(ids: Sequence[int]) -> list[Source]:
-    """Return datasets of OpenML.
-
-    Parameters
-    ----------
-    ids : sequence of int
-        What OpenML calls them.
-    """
-    return [Source("openml", str(each)) for each in ids]
 
 
 def _of_folder(folder: Path, label: str | None) -> list[Source]:

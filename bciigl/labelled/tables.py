@@ -63,17 +63,7 @@ def read_text(path: Path) -> str:
 def label_column(
     columns: Sequence[str], label: str | None, default: Callable[[Sequence[str]], int]
 ) -> int:
-    """Return which column has the labels.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Their names.
-    label : str or None
-        The name that was asked for.
-    default : function
-        From columns to the one to take if none was asked for.
-    """
+    """Return which column has the labels."""
     if label is None:
         return default(columns)
     places = [place for place, each in enumerate(columns) if each == label]

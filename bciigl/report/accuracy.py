@@ -72,10 +72,7 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
         + " The grey band is where 95 % of means lie if test labels are permuted, which leaves the "
         "policies as they are; those learned from nothing vary more."
     )
-    blind = [each.id for each in LEARNERS.all() if not each.told]
-    best = max(
-        rows, key=lambda row: (against.value(row), row.control is None, row.learner in blind)
-    )
+    best = max(rows, key=lambda row: (against.value(row), row.label == rows[0].label))
     places = len({against.value(row) for row in rows})
     alt = (
         f"Accuracy of {len({row.label for row in rows})} learners and controls at {places} "

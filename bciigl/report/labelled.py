@@ -183,13 +183,7 @@ def _same_sets(each: Average) -> str:
 
 
 def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
-    """Return the accuracy of blind learners against cb's: a panel a rule, a point a dataset.
-
-    Parameters
-    ----------
-    rows : sequence of LabelledRow
-        With those of cb.
-    """
+    """Return the accuracy of blind learners against cb's: a panel a rule, a point a dataset."""
     bandit = {(row.dataset, row.feedback): row for row in rows if row.learner == BANDIT.id}
     pairs = [
         (row, bandit[row.dataset, row.feedback])

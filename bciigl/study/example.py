@@ -31,8 +31,9 @@ def keep_example(
         with written_folder(path) as new:
             record(cell.protocol, new, folder=cell.folder)
             learn_and_keep(open_dataset(new), report=report)
-    except BciiglError as error:
-        report(f"no example was recorded for the report: {error}")
+    except (BciiglError, OSError) as error:
+        if not path.exists():  # or another process was faster
+            report(f"no example was recorded for the report: {error}")
 
 
 def open_example(study: Study, folder: str | os.PathLike) -> tuple[Cell, Dataset] | None:

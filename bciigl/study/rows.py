@@ -52,21 +52,24 @@ class Scored:
         return {
             "accuracy": self.accuracy.mean,
             "standard_error": self.accuracy.standard_error,
-            "interval": self.accuracy.interval,
             "repeats": self.repeats,
             "published": published[0],
             "published_standard_error": published[1],
             "difference": self.difference,
+            "interval": self.accuracy.interval,
         }
 
     @staticmethod
     def read_scores(document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `scores` gave as values of fields."""
+        """Return what `scores` gave as values of fields, checked."""
+        mean = tuple(document[name] for name in ("accuracy", "standard_error", "interval"))
         published = (document["published"], document["published_standard_error"])
         return {
-            "accuracy": tuple(document[n] for n in ("accuracy", "standard_error", "interval")),
-            "accuracies": document["accuracies"],
-            "published": None if published[0] is None else published,
+            "accuracy": TypeAdapter(Mean).validate_python(mean),
+            "accuracies": TypeAdapter(list[float]).validate_python(document["accuracies"]),
+            "published": None
+            if published[0] is None
+            else TypeAdapter(Published).validate_python(published),
         }
 
 

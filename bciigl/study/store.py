@@ -200,13 +200,15 @@ def read_rows(study: AnyStudy, folder: str | os.PathLike, results: Results) -> l
         If it is missing, damaged, or of other finished cells.
     """
     path, again = Path(folder) / RESULTS, "run the command that made the study again"
-    document = read_json(path, error=StudyError) if path.exists() else {}
-    if not isinstance(document, dict) or document.get("cells") != cells_digest(results):
-        raise StudyError(f"{path}: is not the table of what is finished; {again}")
+    if not path.exists():
+        raise StudyError(f"{path}: is missing; {again}")
     try:
-        return [study.read_row(each) for each in document["rows"]]
-    except (LookupError, TypeError, AttributeError, ValidationError):
+        document = read_json(path, error=StudyError)
+        if document["cells"] == cells_digest(results):
+            return [study.read_row(each) for each in document["rows"]]
+    except (LookupError, TypeError, AttributeError, ValidationError, StudyError):
         raise StudyError(f"{path}: is damaged; {again}") from None
+    raise StudyError(f"{path}: is not of what is finished now; {again}")
 
 
 def cells_digest(results: Mapping[str, Any]) -> str:

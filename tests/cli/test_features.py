@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import asdict
 from html import unescape
 
 import pytest
@@ -11,13 +12,21 @@ from labelled_files import write_csv, write_npz
 from tables import text_tables
 
 from bciigl.cli.main import cli
-from bciigl.labelled import labelled_rows, learnable
-from bciigl.labelled.learnable import read_features
+from bciigl.labelled import LabelledStudy, labelled_rows, learnable
 from bciigl.labelled.meta_features import NAMES
 from bciigl.study import open_study
 
 IRIS = 61
 SUBSETS = [*learnable.SUBSETS, learnable.ALONE, learnable.GROUPED]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees():
+    """Grow fewer trees, which are enough here."""
+    with pytest.MonkeyPatch.context() as patch:
+        learnable._published_forests.cache_clear()
+        yield patch.setattr(learnable, "TREES", 3)
+    learnable._published_forests.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +64,10 @@ def test_json_has_our_results_and_the_published_ones(made, document):
     ours, paper, whole = document
     rows = {
         row.dataset.id: row
-        for row in labelled_rows(*open_study(made[1]))
+        for row in labelled_rows(*open_study(made[1], [LabelledStudy]))
         if row.learner == "ai_igl"
     }
-    kept = read_features(made[1])
+    kept = json.loads((made[1] / "features.json").read_text())["features"]
     assert [each["dataset"] for each in ours["datasets"]] == [IRIS, "letters"]
     for each in ours["datasets"]:
         row = rows[each["dataset"]]
@@ -69,7 +78,7 @@ def test_json_has_our_results_and_the_published_ones(made, document):
     assert [each["dataset"] for each in paper["datasets"]] == [IRIS]
     assert paper["datasets"][0]["relative"] == pytest.approx(37.67 / 89)
     assert len(whole["datasets"]) == 271
-    forests = [each.as_dict() for each in learnable.published_forests()]
+    forests = [asdict(each) for each in learnable.published_forests()]
     assert whole["forests"] == json.loads(json.dumps(forests))
     for each in document:
         assert [one["subset"] for one in each["forests"]] == SUBSETS

@@ -9,8 +9,9 @@ from recordings import small
 from studies import all_made_up, store, study
 
 from bciigl.loop.session import record
-from bciigl.study import run_study
-from bciigl.study.store import prepare_folder
+from bciigl.study import rows, run_study
+from bciigl.study.example import keep_example
+from bciigl.study.store import keep_rows, prepare_folder
 
 
 @pytest.fixture(scope="module")
@@ -115,15 +116,17 @@ def studied(tmp_path):
     """Return the folder of a finished study."""
     folder = tmp_path / "studied"
     prepare_folder(STUDY, folder)
-    store(folder, all_made_up(STUDY))
+    results = all_made_up(STUDY)
+    store(folder, results)
+    keep_rows(folder, results, rows(STUDY, results))
     return folder
 
 
 def test_the_report_of_a_study_is_in_its_folder_and_json_names_it(bciigl, studied):
+    keep_example(STUDY, studied, all_made_up(STUDY))
     before = digests(studied)
     result = bciigl("report", studied, "--json")
     assert result.exit_code == 0
-    assert "simulating an example ..." in result.stderr
     document = json.loads(result.stdout)
     assert document["report"] == str(studied / "report.html")
     assert document["figures"] == {
@@ -135,11 +138,22 @@ def test_the_report_of_a_study_is_in_its_folder_and_json_names_it(bciigl, studie
     assert "A study of 2 settings, each with 1 simulated session." in text
     names = sorted(path.name for path in (studied / "report_figures").iterdir())
     assert names == sorted(f"{name}.{end}" for name in STUDY_FIGURES for end in ("svg", "tsv"))
-    # The study is as it was, and can be gone on with.
+    # The study is as it was, and can be resumed.
     after = digests(studied)
     assert {path: after[path] for path in before} == before
     assert all("report" in str(path) for path in set(after) - set(before))
     assert run_study(STUDY, studied, jobs=1).missing == 0
+
+
+def test_tables_that_are_missing_or_of_other_sessions_are_refused(bciigl, studied):
+    again = "run the command that made the study again"
+    path = studied / "results.json"
+    next(studied.glob("cells/*.json")).unlink()
+    assert refusal(bciigl, studied) == f"{path}: is not of what is finished now; {again}"
+    path.write_text("{}")
+    assert refusal(bciigl, studied) == f"{path}: is damaged; {again}"
+    path.unlink()
+    assert refusal(bciigl, studied) == f"{path}: is missing; {again}"
 
 
 def test_studies_need_no_folder(bciigl, studied):
@@ -171,7 +185,9 @@ def test_damaged_results_are_named_and_left_alone(bciigl, studied, damage):
 
 def test_damaged_studies_are_refused(bciigl, studied):
     (studied / "study.json").write_text('{"protocol": []}')
-    assert refusal(bciigl, studied) == f"{studied / 'study.json'}: does not describe a study"
+    assert refusal(bciigl, studied) == (
+        f"{studied / 'study.json'}: does not describe a study of this version of bciigl"
+    )
 
 
 def test_what_is_no_report_in_a_study_is_left_alone(bciigl, studied):

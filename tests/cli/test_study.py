@@ -28,7 +28,9 @@ def test_no_results_are_said_to_be_none(capsys):
     assert json.loads(capsys.readouterr().out) == []
 
 
-@pytest.mark.parametrize(("repeats", "words"), [(1, "over 1 session\n"), (3, "over 3 sessions\n")])
+@pytest.mark.parametrize(
+    ("repeats", "words"), [(1, "percent, of one session\n"), (3, "over 3 sessions\n")]
+)
 def test_words_say_how_many_sessions_a_mean_is_of(capsys, repeats, words):
     echo_table(table(study={"repeats": repeats}), ["a note"], as_json=False)
     printed = capsys.readouterr().out

@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from kills import digests
 from studies import TINY_OPTIONS, write_mask
 
+from bciigl.cli.main import cli
 from bciigl.study import open_study, rows
 from bciigl.study import run as module
 
@@ -55,14 +57,10 @@ def start(out: Path, *arguments: object, cells: int = 1) -> subprocess.Popen:
 def swept(tmp_path_factory):
     """Sweep once for all tests; return folder and document."""
     folder = tmp_path_factory.mktemp("swept") / "out"
-    result = subprocess.run(
-        [sys.executable, "-m", "bciigl", "sweep", *TINY_OPTIONS, "--noise", "0.4"]
-        + ["--repeats", "2", "--vary", "timing.isi=7,8", "--learner", "cb"]
-        + ["--jobs", "1", "--json", "--out", folder],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
+    arguments = ["sweep", *TINY_OPTIONS, "--noise", "0.4", "--repeats", "2"]
+    arguments += ["--vary", "timing.isi=7,8", "--learner", "cb", "--jobs", "1", "--json"]
+    result = CliRunner().invoke(cli, [*arguments, "--out", str(folder)], catch_exceptions=False)
+    assert result.exit_code == 0
     return folder, json.loads(result.stdout), result.stderr
 
 
@@ -239,7 +237,9 @@ def test_an_interrupt_stops_cleanly_and_says_how_to_go_on(tmp_path, bciigl, jobs
     os.killpg(process.pid, signal.SIGINT)
     printed, shown = process.communicate(timeout=60)
     assert (process.returncode, printed) == (1, "")
-    assert f"stopped; what is finished is in {out}: run the same command again to go on" in shown
+    assert (
+        f"stopped; what is finished is in {out}: run the same command again to resume it" in shown
+    )
     assert "Traceback" not in shown
     deadline = time.monotonic() + 20
     while processes_of(process.pid) and time.monotonic() < deadline:

@@ -16,9 +16,8 @@ def check_plain(data) -> None:
     assert data.classes == ("p", "q")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_all_usual_ways_to_write_the_same_data_are_read(write):
+    for text in [
         PLAIN,
         PLAIN.replace("\n", "\r\n"),
         "% a comment\n\n" + PLAIN.replace("@data\n", "@data\n% another, 'quoted\n\n"),
@@ -28,25 +27,20 @@ def check_plain(data) -> None:
         PLAIN.replace("real", "NUMERIC [0, 9]"),
         PLAIN.replace("{u,v}", "string").replace(",", " , "),
         "\ufeff" + PLAIN,
-    ],
-)
-def test_all_usual_ways_to_write_the_same_data_are_read(write, text):
-    check_plain(read_arff(write(text, "a.arff")))
+    ]:
+        check_plain(read_arff(write(text, "a.arff")))
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
+def test_cells_are_taken_out_of_a_line():
+    for line, expected in [
         ("1,a", ["1", "a"]),
         (" 1 ,\ta b ,", ["1", "a b", ""]),
         ("'a, b',\"c, 'd'\",e", ["a, b", "c, 'd'", "e"]),
         (r"'it\'s', don't", ["it's", "don't"]),
         ("", [""]),
         ("'open, 2", ["'open", "2"]),
-    ],
-)
-def test_cells_are_taken_out_of_a_line(line, expected):
-    assert cells(line) == expected
+    ]:
+        assert cells(line) == expected
 
 
 def test_values_with_commas_spaces_and_other_letters_are_classes(write):
@@ -78,9 +72,8 @@ def test_missing_values_are_filled_and_examples_without_label_left_out(write):
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_files_that_cannot_be_used_are_refused(write):
+    for text, message in [
         ("", "is not an ARFF file: it has no line @data"),
         ("hello\n", "line 1: should be @relation, @attribute or @data, got 'hello'"),
         (b"\0\1", "is not a text file"),
@@ -96,11 +89,9 @@ def test_missing_values_are_filled_and_examples_without_label_left_out(write):
         (PLAIN.replace("{u,v}", "{u,v"), "line 3: a list of values has no end, }"),
         (PLAIN.replace(" real", ""), "line 2: should have a name and a kind, got '@attribute x'"),
         (PLAIN.replace(" x ", " Class "), "which column has the labels, Class or class"),
-    ],
-)
-def test_files_that_cannot_be_used_are_refused(write, text, message):
-    with pytest.raises(LabelledError, match=message):
-        read_arff(write(text, "a.arff"))
+    ]:
+        with pytest.raises(LabelledError, match=message):
+            read_arff(write(text, "a.arff"))
 
 
 def test_a_wrong_label_is_refused_with_the_columns(write):

@@ -129,15 +129,17 @@ def test_whole_numbers_too_large_for_single_precision_are_kept_exactly():
     assert matrix_features(-large[:, None])[0].dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [(np.uint8, np.uint8), (bool, np.uint8), (np.int64, np.float32), (np.float64, np.float32)],
-)
-def test_arrays_are_kept_in_a_small_type(given, kept):
-    features, notes = matrix_features(np.eye(3, dtype=given))
-    np.testing.assert_array_equal(features, np.eye(3))
-    assert features.dtype == kept
-    assert notes == []
+def test_arrays_are_kept_in_a_small_type():
+    for given, kept in [
+        (np.uint8, np.uint8),
+        (bool, np.uint8),
+        (np.int64, np.float32),
+        (np.float64, np.float32),
+    ]:
+        features, notes = matrix_features(np.eye(3, dtype=given))
+        np.testing.assert_array_equal(features, np.eye(3))
+        assert features.dtype == kept
+        assert notes == []
 
 
 def test_images_are_flattened():
@@ -155,9 +157,8 @@ def test_missing_numbers_of_an_array_are_filled_and_empty_columns_left_out():
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_arrays_that_are_no_features_are_refused():
+    for values, message in [
         (np.array([["a"]]), "must be numbers, got <U1"),
         (np.array([[1j]]), "must be numbers, got complex"),
         (np.zeros(3), r"shape \(examples, features\), got \(3,\)"),
@@ -168,12 +169,10 @@ def test_missing_numbers_of_an_array_are_filled_and_empty_columns_left_out():
             "column 2 should have finite numbers, got inf in row 1",
         ),
         (np.array([[np.nan, 1], [-np.inf, 1]]), "column 1 should have .* got -inf in row 2"),
-    ],
-)
-def test_arrays_that_are_no_features_are_refused(values, message):
-    with warnings.catch_warnings(), pytest.raises(LabelledError, match=message):
-        warnings.simplefilter("error")
-        matrix_features(values)
+    ]:
+        with warnings.catch_warnings(), pytest.raises(LabelledError, match=message):
+            warnings.simplefilter("error")
+            matrix_features(values)
 
 
 def test_the_name_of_a_column_is_told_where_it_is_known():

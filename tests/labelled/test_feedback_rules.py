@@ -43,10 +43,10 @@ def shown_by(rule, classes: int) -> dict[tuple[int, int], set[int]]:
     return found
 
 
-@pytest.mark.parametrize("classes", [4, 5, 7, 10, 12])
-def test_action_inclusive_shows_an_image_of_the_paper_s_digit(classes):
-    for (action, reward), digits in shown_by(action_inclusive, classes).items():
-        assert digits == {(action + 6 * reward - 3) % classes}
+def test_action_inclusive_shows_an_image_of_the_paper_s_digit():
+    for classes in [4, 5, 7, 10, 12]:
+        for (action, reward), digits in shown_by(action_inclusive, classes).items():
+            assert digits == {(action + 6 * reward - 3) % classes}
 
 
 def test_action_inclusive_of_digits_is_three_below_or_above():

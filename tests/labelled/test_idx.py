@@ -26,18 +26,22 @@ def write_pair(folder: Path, prefix: str, images=IMAGES, labels=LABELS, form="{}
         (folder / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
 
 
-@pytest.mark.parametrize(
-    "form", ["{}-{}-idx{}-ubyte", "{}-{}.idx{}-ubyte", "{}-{}-idx{}-ubyte.gz", "{}_{}_IDX{}_ubyte"]
-)
-def test_a_folder_is_one_dataset_with_its_test_part_last(tmp_path, form):
-    (tmp_path / "digits").mkdir()
-    write_pair(tmp_path / "digits", "train", form=form)
-    write_pair(tmp_path / "digits", "t10k", IMAGES[:2] + 100, LABELS[:2], form=form)
-    data = read_idx(tmp_path / "digits")
-    np.testing.assert_array_equal(data.features[:8], IMAGES.reshape(8, 6))
-    np.testing.assert_array_equal(data.features[8:], IMAGES[:2].reshape(2, 6) + 100)
-    np.testing.assert_array_equal(data.label, [0, 1] * 5)
-    assert (data.name, data.training, data.classes) == ("digits", 8, ("0", "1"))
+def test_a_folder_is_one_dataset_with_its_test_part_last(tmp_path):
+    for form in [
+        "{}-{}-idx{}-ubyte",
+        "{}-{}.idx{}-ubyte",
+        "{}-{}-idx{}-ubyte.gz",
+        "{}_{}_IDX{}_ubyte",
+    ]:
+        folder = tmp_path / form.replace("{}", "x") / "digits"
+        folder.mkdir(parents=True)
+        write_pair(folder, "train", form=form)
+        write_pair(folder, "t10k", IMAGES[:2] + 100, LABELS[:2], form=form)
+        data = read_idx(folder)
+        np.testing.assert_array_equal(data.features[:8], IMAGES.reshape(8, 6))
+        np.testing.assert_array_equal(data.features[8:], IMAGES[:2].reshape(2, 6) + 100)
+        np.testing.assert_array_equal(data.label, [0, 1] * 5)
+        assert (data.name, data.training, data.classes) == ("digits", 8, ("0", "1"))
 
 
 def test_a_folder_without_a_test_part_has_none(tmp_path):
@@ -74,9 +78,8 @@ def test_names_of_other_files_are_not_taken(tmp_path):
 GOOD = idx(IMAGES)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_damaged_files_are_refused(tmp_path):
+    for content, message in [
         (GOOD[:-5], "train-images-idx3-ubyte is cut off: 59 of 64 bytes"),
         (GOOD[:9], "is cut off: it has 9 bytes"),
         (GOOD[:2], "is not an IDX file"),
@@ -90,13 +93,11 @@ GOOD = idx(IMAGES)
         (idx(IMAGES[:5]), "has 5 images, and train-labels-idx1-ubyte 8 labels"),
         (idx(LABELS), r"should have images and one label for each, got shapes \(8,\) and \(8,\)"),
         (idx(IMAGES[:0]), "has 0 images"),
-    ],
-)
-def test_damaged_files_are_refused(tmp_path, content, message):
-    write_pair(tmp_path, "train")
-    (tmp_path / "train-images-idx3-ubyte").write_bytes(content)
-    with pytest.raises(LabelledError, match=message):
-        read_idx(tmp_path)
+    ]:
+        write_pair(tmp_path, "train")
+        (tmp_path / "train-images-idx3-ubyte").write_bytes(content)
+        with pytest.raises(LabelledError, match=message):
+            read_idx(tmp_path)
 
 
 def test_images_without_labels_are_refused(tmp_path):

@@ -12,9 +12,8 @@ from bciigl.labelled.rules import LabelledError
 X = np.arange(12.0).reshape(6, 2)
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes", "codes"),
-    [
+def test_labels_become_codes_of_classes_in_natural_order():
+    for labels, classes, codes in [
         (np.array([10, 2, 10]), ("2", "10"), [1, 0, 1]),
         (np.array([1.0, 2.5, 1.0]), ("1", "2.5"), [0, 1, 0]),
         (np.array([-0.0, -1.0, 0.0]), ("-1", "0"), [1, 0, 1]),
@@ -27,13 +26,11 @@ X = np.arange(12.0).reshape(6, 2)
         (np.array([[2], [1]]), ("1", "2"), [1, 0]),
         (pd.Series(["b", None, "a"]), ("a", "b"), [1, -1, 0]),
         (pd.Series(["b", "a"], dtype="category"), ("a", "b"), [1, 0]),
-    ],
-)
-def test_labels_become_codes_of_classes_in_natural_order(labels, classes, codes):
-    found, names = class_codes(labels)
-    assert names == classes
-    np.testing.assert_array_equal(found, codes)
-    assert found.dtype == np.int64
+    ]:
+        found, names = class_codes(labels)
+        assert names == classes
+        np.testing.assert_array_equal(found, codes)
+        assert found.dtype == np.int64
 
 
 def test_files_are_ordered_as_people_count():
@@ -59,9 +56,8 @@ def test_classes_that_are_given_are_kept_in_their_order_even_with_no_example():
     np.testing.assert_array_equal(data.label, [0, 2, 0, 2, 0])
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes", "message"),
-    [
+def test_labels_that_nothing_can_be_learned_from_are_refused():
+    for labels, classes, message in [
         (["a"] * 6, None, "all labels are 'a': there is nothing to guess"),
         ([1] * 6, ["x", "y"], "all labels are 'y': there is nothing to guess"),
         (list("abcdef"), None, "has 6 classes in 6 examples: is the label column right"),
@@ -76,11 +72,9 @@ def test_classes_that_are_given_are_kept_in_their_order_even_with_no_example():
         ([0, 1] * 3, [], "has 0 classes"),
         (np.zeros((6, 2)), None, r"one number or word for each example, got .* \(6, 2\)"),
         ([1j] * 6, None, "one number or word for each example, got complex128"),
-    ],
-)
-def test_labels_that_nothing_can_be_learned_from_are_refused(labels, classes, message):
-    with pytest.raises(LabelledError, match=message):
-        labelled("set", X, np.array(labels), classes=classes)
+    ]:
+        with pytest.raises(LabelledError, match=message):
+            labelled("set", X, np.array(labels), classes=classes)
 
 
 def test_more_classes_than_learners_take_are_refused():
@@ -99,9 +93,8 @@ def test_data_of_which_all_that_is_for_testing_has_no_label_are_refused():
         labelled("set", X, np.array([0, 1, 0, 1, np.nan, np.nan]), training=4)
 
 
-@pytest.mark.parametrize(
-    ("file", "name", "openml_id"),
-    [
+def test_the_name_of_a_file_tells_name_and_id():
+    for file, name, openml_id in [
         ("61_iris.npz", "iris", 61),
         ("1466_a_b.csv", "a_b", 1466),
         ("iris.npz", "iris", None),
@@ -109,7 +102,5 @@ def test_data_of_which_all_that_is_for_testing_has_no_label_are_refused():
         ("61.npz", "61", None),
         ("61_.npz", "61_", None),
         ("x_61.npz", "x_61", None),
-    ],
-)
-def test_the_name_of_a_file_tells_name_and_id(file, name, openml_id):
-    assert name_and_id(Path("folder", file)) == (name, openml_id)
+    ]:
+        assert name_and_id(Path("folder", file)) == (name, openml_id)

@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import _openml
 
 from bciigl.labelled.rules import LabelledError
-from bciigl.labelled.sources import Source, openml_sources
+from bciigl.labelled.sources import Source
 
 COLUMNS = {"length": "numeric", "colour": "nominal", "kind": "nominal"}
 VALUES = {"colour": "{red,blue}", "kind": "{b,a}", "length": "real"}
@@ -77,7 +77,7 @@ def test_a_dataset_in_the_cache_is_read_without_the_network(home):
     cache(home)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data = openml_sources([7])[0].load()
+        data = Source("openml", "7").load()
     np.testing.assert_array_equal(
         data.features, [[1.5, 0, 1], [1.5, 1, 0], [2.5, 0, 1], [0.5, 0, 1]]
     )
@@ -96,12 +96,11 @@ def test_another_column_can_be_the_label(home):
 
 def test_what_openml_says_of_a_dataset_is_told(home):
     cache(home, status="deactivated")
-    assert "Version 1 of dataset small is inactive" in openml_sources([7])[0].load().notes[0]
+    assert "Version 1 of dataset small is inactive" in Source("openml", "7").load().notes[0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_datasets_that_cannot_be_used_are_refused(home):
+    for changes, message in [
         ({"targets": ()}, "OpenML names no column of labels; name it with --label"),
         (
             {"targets": ("colour", "kind")},
@@ -109,18 +108,16 @@ def test_what_openml_says_of_a_dataset_is_told(home):
         ),
         ({"rows": "1,red,a\n2,blue,a\n3,red,a\n"}, "all labels are 'a'"),
         ({"form": "Sparse_ARFF"}, "cannot be read .Sparse ARFF.*--data FOLDER"),
-    ],
-)
-def test_datasets_that_cannot_be_used_are_refused(home, changes, message):
-    cache(home, **changes)
-    with pytest.raises(LabelledError, match=f"^OpenML 7: {message}"):
-        openml_sources([7])[0].load()
+    ]:
+        cache(home, **changes)
+        with pytest.raises(LabelledError, match=f"^OpenML 7: {message}"):
+            Source("openml", "7").load()
 
 
 def test_without_a_network_the_error_says_what_to_do(home):
     with warnings.catch_warnings(), pytest.raises(LabelledError) as caught:
         warnings.simplefilter("error")
-        openml_sources([61])[0].load()
+        Source("openml", "61").load()
     assert str(caught.value) == (
         "OpenML 61: is not in scikit-learn's cache, and OpenML cannot be reached (no route to "
         "host); files of datasets can be given with --data FOLDER"
@@ -133,11 +130,11 @@ def test_an_id_that_openml_does_not_know_is_refused(home, monkeypatch):
 
     monkeypatch.setattr(_openml, "urlopen", unknown)
     with pytest.raises(LabelledError, match="^OpenML 99: cannot .*data_id 99 not found.; files of"):
-        openml_sources([99])[0].load()
+        Source("openml", "99").load()
 
 
 def test_a_damaged_cache_is_refused_where_it_cannot_be_renewed(home):
     cache(home)
     (home / API / "7.gz").write_bytes(b"damaged")
     with pytest.raises(LabelledError, match="^OpenML 7: is not in scikit-learn's cache"):
-        openml_sources([7])[0].load()
+        Source("openml", "7").load()

@@ -43,14 +43,14 @@ def numbered(examples: int = 100, classes: int = 4, **about):
     return replace(labelled(examples, classes, 1, **about), features=values)
 
 
-@pytest.mark.parametrize(("examples", "testing"), [(100, 10), (64, 6), (66, 7), (12, 1), (4, 1)])
-def test_a_tenth_is_for_testing_and_nothing_is_in_both_parts(examples, testing):
-    found = guessed(numbered(examples, 2), action_reward, Seed(0))
-    assert len(found.test_context) == len(found.test_label) == testing
-    both = np.concatenate([found.context[:, 0], found.test_context[:, 0]])
-    assert sorted(both) == list(range(examples))
-    assert (found.label == found.context[:, 0] % 2).all()
-    assert (found.test_label == found.test_context[:, 0] % 2).all()
+def test_a_tenth_is_for_testing_and_nothing_is_in_both_parts():
+    for examples, testing in [(100, 10), (64, 6), (66, 7), (12, 1), (4, 1)]:
+        found = guessed(numbered(examples, 2), action_reward, Seed(0))
+        assert len(found.test_context) == len(found.test_label) == testing
+        both = np.concatenate([found.context[:, 0], found.test_context[:, 0]])
+        assert sorted(both) == list(range(examples))
+        assert (found.label == found.context[:, 0] % 2).all()
+        assert (found.test_label == found.test_context[:, 0] % 2).all()
 
 
 def test_own_test_part_is_kept_and_training_is_shuffled():
@@ -162,10 +162,12 @@ BAD_POLICIES = {
 }
 
 
-@pytest.mark.parametrize("policy", BAD_POLICIES.values(), ids=BAD_POLICIES)
-def test_policy_that_is_none_is_refused(policy):
-    with pytest.raises(LabelledError, match="policy should give each of 3 actions a probability"):
-        guessed(labelled(60, 3), action_reward, Seed(0), policy=policy)
+def test_policy_that_is_none_is_refused():
+    for policy in BAD_POLICIES.values():
+        with pytest.raises(
+            LabelledError, match="policy should give each of 3 actions a probability"
+        ):
+            guessed(labelled(60, 3), action_reward, Seed(0), policy=policy)
 
 
 def test_rule_of_one_s_own_is_found_by_its_name_and_answers(monkeypatch):
@@ -199,10 +201,10 @@ BAD_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("value", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_answers_that_cannot_be_learned_from_are_refused_by_the_rule_s_name(value):
-    with pytest.raises(LabelledError, match="^rule mine: feedback must"):
-        guessed(labelled(), answering(value), Seed(0))
+def test_answers_that_cannot_be_learned_from_are_refused_by_the_rule_s_name():
+    for value in BAD_ANSWERS.values():
+        with pytest.raises(LabelledError, match="^rule mine: feedback must"):
+            guessed(labelled(), answering(value), Seed(0))
 
 
 def test_rule_without_a_name_is_shown_as_it_is():

@@ -16,9 +16,8 @@ def check_plain(data) -> None:
     assert data.notes == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_all_usual_ways_to_write_a_table_are_read(write):
+    for text in [
         PLAIN,
         PLAIN.replace(",", ";"),
         PLAIN.replace(",", ";").replace("2.5", "2,5"),
@@ -31,10 +30,8 @@ def check_plain(data) -> None:
         PLAIN.replace(",", ", ").replace("\n", "  \n"),
         '"x","z","class"\n"1","5","a"\n"2.5","3","b"\n"3","5","a"\n',
         PLAIN.rstrip("\n"),
-    ],
-)
-def test_all_usual_ways_to_write_a_table_are_read(write, text):
-    check_plain(read_csv(write(text, "61_plain.csv")))
+    ]:
+        check_plain(read_csv(write(text, "61_plain.csv")))
 
 
 def test_a_file_of_tab_separated_values_may_have_commas_in_names(write):
@@ -52,9 +49,9 @@ def test_quoted_cells_may_hold_anything(write):
     assert data.classes == ('a "b"; c', "b")
 
 
-@pytest.mark.parametrize("name", ["class", "Label", "TARGET", "Y"])
-def test_the_label_column_is_known_by_its_name(write, name):
-    check_plain(read_csv(write(PLAIN.replace("class", name), "a.csv")))
+def test_the_label_column_is_known_by_its_name(write):
+    for name in ["class", "Label", "TARGET", "Y"]:
+        check_plain(read_csv(write(PLAIN.replace("class", name), "a.csv")))
 
 
 def test_y_is_a_feature_where_another_column_is_called_class(write):
@@ -91,9 +88,8 @@ def test_columns_with_one_name_are_both_features(write):
     check_plain(data)
 
 
-@pytest.mark.parametrize(
-    ("text", "label", "message"),
-    [
+def test_files_that_cannot_be_used_are_refused(write):
+    for text, label, message in [
         ("", None, "^is empty; its first line should name the columns"),
         ("\n \n", None, "^is empty"),
         (",,\n1,2,3\n", None, "^is empty"),
@@ -115,11 +111,9 @@ def test_columns_with_one_name_are_both_features(write):
         ("x,class\n1,a\n2,a\n", None, "all labels are 'a'"),
         ("x,class\n1,a\n2,b\n", None, "2 classes in 2 examples: is the label column right"),
         ("x,class\n1,\n2,?\n", None, "no examples with a label"),
-    ],
-)
-def test_files_that_cannot_be_used_are_refused(write, text, label, message):
-    with pytest.raises(LabelledError, match=message):
-        read_csv(write(text, "a.csv"), label)
+    ]:
+        with pytest.raises(LabelledError, match=message):
+            read_csv(write(text, "a.csv"), label)
 
 
 def test_a_wide_table_is_read_and_its_columns_are_not_all_listed(write):

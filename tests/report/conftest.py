@@ -10,6 +10,7 @@ from bciigl.report.session import session_sections
 from bciigl.report.study import study_sections
 from bciigl.study import run_study
 from bciigl.study.controls import PERMUTED, SILENCED
+from bciigl.study.example import open_example
 from bciigl.study.learning import learn_session, load_sessions
 
 
@@ -41,15 +42,16 @@ def sections(dataset):
 
 @pytest.fixture(scope="session")
 def finished_study(tmp_path_factory):
-    """Return a study of two noise levels with all its results."""
+    """Return a study of two noise levels, its results, its table and its example."""
     mine = study(
         learners=["ai_igl", "cb", "ceiling"],
         controls=(SILENCED, PERMUTED),
         study={"noise": [0.05, 0.4], "repeats": 2},
     )
-    outcome = run_study(mine, tmp_path_factory.mktemp("studied") / "out", jobs=1)
+    out = tmp_path_factory.mktemp("studied") / "out"
+    outcome = run_study(mine, out, jobs=1)
     assert (outcome.failed, outcome.missing) == ([], 0)
-    return mine, outcome.results
+    return mine, outcome.results, outcome.rows, open_example(mine, out)
 
 
 @pytest.fixture(scope="session")

@@ -256,7 +256,12 @@ def test_panels_without_a_level_leave_the_others_as_they_are(missing):
 
 
 def test_controls_look_the_same_in_all_panels():
-    mine = table(vary={"timing.isi": [7.0, 8.0]}, learners=["ai_igl"], controls=tuple(CONTROLS))
+    mine = table(
+        vary={"timing.isi": [7.0, 8.0]},
+        study={"noise": [0.05, 0.3]},
+        learners=["ai_igl"],
+        controls=tuple(CONTROLS),
+    )
     mine = [row for row in mine if (row.varied["timing.isi"], row.control) != (7.0, SILENCED)]
     figure = accuracy_figure(mine)
     first, second = (
@@ -267,6 +272,27 @@ def test_controls_look_the_same_in_all_panels():
     assert first == {label: second[label] for label in first}
     (legend,) = figure.legends
     assert {text.get_text() for text in legend.get_texts()} == {*second, "chance, 95 %"}
+
+
+def test_one_varied_number_at_one_noise_level_is_what_it_is_drawn_against():
+    mine = table(vary={"timing.isi": [7.0, 9.0, 8.0]}, learners=["ai_igl", "ceiling"])
+    drawing = accuracy_drawing(mine)
+    (axis,) = drawing.figure.axes
+    assert [each.get_text() for each in axis.get_xticklabels()] == ["7", "8", "9"]
+    assert (axis.get_xlabel(), axis.get_title()) == ("timing.isi", "noise 0.05")
+    by_value = {(row.label, row.varied["timing.isi"]): row.accuracy.mean for row in mine}
+    for label in ("ai_igl", "ceiling"):
+        expected = [by_value[label, value] for value in (7.0, 8.0, 9.0)]
+        assert bars(axis)[label][1].tolist() == expected
+    assert drawing.caption.startswith("Accuracy against timing.isi: means")
+    assert "at 3 values of timing.isi; ai_igl has" in drawing.alt
+    # Words, several fields and several noise levels are panels, as ever.
+    for how in (
+        {"vary": {"estimate": ["glm", "frame"]}},
+        {"vary": {"timing.isi": [7.0, 8.0], "brain.cnr": [0.5, 1.0]}},
+        {"vary": {"timing.isi": [7.0, 8.0]}, "study": {"noise": [0.05, 0.3]}},
+    ):
+        assert accuracy_figure(table(**how)).axes[0].get_xlabel() != "timing.isi"
 
 
 def test_unknown_learners_and_many_controls_are_drawn_too(paper):

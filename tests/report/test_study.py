@@ -13,11 +13,12 @@ from bciigl.cli.reproduce import table2 as table2_command
 from bciigl.protocol import dump
 from bciigl.report.accuracy import accuracy_columns
 from bciigl.report.methods import REFERENCES, methods_paragraph
-from bciigl.report.results import told
+from bciigl.report.results import told as told_words
 from bciigl.report.study import lead, study_sections
 from bciigl.report.study_tables import accuracy_tables, difference_tables
 from bciigl.study import Study, open_study, rows
 from bciigl.study.controls import CONTROLS, PERMUTED, SILENCED
+from bciigl.study.example import keep_example, open_example
 from bciigl.study.table2 import departures, table2
 
 SECTIONS = [
@@ -46,9 +47,10 @@ FIGURES = [
 ]
 
 
-def sections_of(mine, results=None):
+def sections_of(mine, results=None, example=None):
     """Return the sections of a report by their titles, by default of made-up results."""
-    found = study_sections(mine, all_made_up(mine) if results is None else results)
+    results = all_made_up(mine) if results is None else results
+    found = study_sections(mine, results, rows(mine, results), example)
     return {each.title: each for each in found}
 
 
@@ -59,7 +61,7 @@ def drawings(sections):
 @pytest.fixture(scope="module")
 def table(finished_study):
     """Return the rows of the study that was run."""
-    return rows(*finished_study)
+    return finished_study[2]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def test_the_head_has_the_numbers_of_the_hardest_rows(finished_study, study_part
     for number, learner in zip(numbers, ("ai_igl", "ceiling"), strict=False):
         accuracy = at[learner].accuracy
         assert number.value == f"{accuracy.mean:.1f} %"
-        assert number.label == f"accuracy of {learner} ({told(learner)}) at noise 0.4"
+        assert number.label == f"accuracy of {learner} ({told_words(learner)}) at noise 0.4"
         assert f"{accuracy.mean:.1f} ± {accuracy.standard_error:.1f} (stand" in number.note
         assert number.note.endswith("95 % interval {:.1f} to {:.1f}".format(*accuracy.interval))
     assert numbers[2].value == f"{at['ai_igl'].chance.mean:.1f} %"
@@ -129,7 +131,7 @@ def test_controls_say_what_they_should_show(study_parts):
 
 
 def test_the_example_is_the_first_session_at_the_highest_noise(finished_study, study_parts):
-    mine, _ = finished_study
+    mine, *_ = finished_study
     (cell,) = (
         cell
         for cell in mine.cells
@@ -145,8 +147,8 @@ def test_the_example_is_the_first_session_at_the_highest_noise(finished_study, s
 
 def test_the_example_is_learned_from_as_the_study_did(finished_study, study_parts):
     """The policy of all runs has the accuracy that the study kept of the same session."""
-    mine, results = finished_study
-    (row,) = (row for row in rows(mine, results) if (row.label, row.noise) == ("ai_igl", 0.4))
+    mine, results, *_ = finished_study
+    (row,) = (row for row in finished_study[2] if (row.label, row.noise) == ("ai_igl", 0.4))
     curve = drawings(study_parts)["learning_curve"].columns
     whole = [
         accuracy
@@ -187,7 +189,7 @@ def test_all_that_is_cited_is_among_the_references(study_parts, varied):
 
 
 def test_seeds_and_versions_are_told(finished_study, study_parts):
-    mine, results = finished_study
+    mine, results, *_ = finished_study
     values = dict(study_parts["How to do it again"].tables[0].rows)
     assert values["seed"] == "0"
     seeds = [cell.protocol.seed for cell in mine.cells]
@@ -237,7 +239,10 @@ def test_the_command_has_levels_in_full_and_separate_recordings():
 def test_table_2_has_its_command_its_departures_and_the_published_figures():
     mine = table2(noise=(0.1,), repeats=1, seed=3)
     sections = sections_of(mine)
-    assert list(sections) == SECTIONS
+    views = ["Decoded rewards", "Learning", "The recorded signal", "Region and patterns"]
+    assert list(sections) == [
+        "An example" if each == views[0] else each for each in SECTIONS if each not in views[1:]
+    ]
     assert same_table(sections["How to do it again"].preformatted) == mine
     assert not any("study.yaml" in words for words in sections["How to do it again"].paragraphs)
     words = sections["Where this is not the paper's experiment"].paragraphs
@@ -249,13 +254,14 @@ def test_table_2_has_its_command_its_departures_and_the_published_figures():
     assert_cited(sections)
 
 
-def test_unfinished_studies_say_so_and_what_begins_is_told():
+def test_unfinished_studies_say_so():
     mine = study(study={"noise": [0.05, 0.4], "repeats": 2})
     results = all_made_up(mine)
     del results[mine.cells[0].key]
-    told = []
-    sections = {each.title: each for each in study_sections(mine, results, report=told.append)}
-    assert told[0] == "simulating an example" and "learning with ceiling" in told
+    table = rows(mine, results)
+    sections = {each.title: each for each in study_sections(mine, results, table)}
+    # No session was recorded, and that is said.
+    assert sections["An example"].paragraphs[0].startswith("No recorded session of this study")
     (notice,) = sections["At a glance"].notices
     assert (notice.mood, notice.title) == ("unsure", "Not all is here")
     assert notice.text.startswith("Of 4 sessions 1 are not there")
@@ -275,22 +281,18 @@ def controls_only(mine, results, levels):
 def test_where_controls_alone_reach_the_highest_noise_the_head_is_of_the_level_below(
     finished_study, table
 ):
-    mine, results = finished_study
+    mine, results, *_ = finished_study
     sections = sections_of(mine, controls_only(mine, results, [0.4]))
     first = next(row for row in table if (row.label, row.noise) == ("ai_igl", 0.05))
     numbers = sections["At a glance"].numbers
     assert numbers[0].value == f"{first.accuracy.mean:.1f} %"
     assert numbers[0].label.endswith("at noise 0.05")
-    assert (
-        sections["Learning"]
-        .paragraphs[0]
-        .startswith("An example: the session of repeat 1 at noise 0.05 ")
-    )
+    assert mine.example(controls_only(mine, results, [0.4])).setting.noise == 0.05
     assert set(drawings(sections)["accuracy"].columns["noise"]) == {0.05, 0.4}
 
 
 def test_where_controls_alone_are_finished_there_is_a_report_too(finished_study, table):
-    mine, results = finished_study
+    mine, results, *_ = finished_study
     sections = sections_of(mine, controls_only(mine, results, [0.05, 0.4]))
     silenced = next(row for row in table if (row.control, row.noise) == (SILENCED, 0.4))
     number = sections["At a glance"].numbers[0]
@@ -309,10 +311,9 @@ def test_studies_without_ai_igl_have_a_report(varied):
         *numbers, _, _ = sections["At a glance"].numbers
         assert numbers[0].value == f"{first.accuracy.mean:.1f} %"
         for number, learner in zip(numbers, mine.protocol.learners, strict=True):
-            assert f"accuracy of {learner} ({told(learner)}) at noise" in number.label
+            assert f"accuracy of {learner} ({told_words(learner)}) at noise" in number.label
             # One session has neither standard error nor interval.
             assert number.note == "of one session"
-        assert ("Decoded rewards" in sections) is (mine is blind)
     # The first combination of the varied fields alone is in the head.
     assert f"at noise 0.3, {first.setting}" in numbers[0].label
 
@@ -327,7 +328,9 @@ def test_own_masks_and_subjects_are_found_in_the_protocols_folder(tmp_path, monk
     mask[8:10, 10:12, 7:8] = 1
     write_image(tmp_path / "mine" / "mask.nii.gz", mask, subject.affine)
     brain = {"subject": "me", "region": {"shape": "mask", "file": "mask.nii.gz"}}
-    sections = sections_of(Study(tiny(brain=brain), str(tmp_path / "mine")))
+    mine = Study(tiny(brain=brain), str(tmp_path / "mine"))
+    keep_example(mine, tmp_path, all_made_up(mine))
+    sections = sections_of(mine, example=open_example(mine, tmp_path))
     assert {"region", "patterns"} <= set(drawings(sections))
     region = drawings(sections)["region"].columns
     assert sorted(zip(*(region[name] for name in "ijk"), strict=True)) == [
