@@ -1,5 +1,7 @@
 """Tables: the numbers of the rows, in text and HTML alike."""
 
+from functools import cache
+
 import pytest
 from studies import all_made_up, study
 from tables import cells, html_tables
@@ -14,7 +16,11 @@ MINE = Study(
     controls=tuple(CONTROLS),
     table="table2",
 )
-ROWS = rows(MINE, all_made_up(MINE))
+
+
+@cache
+def table_rows():
+    return rows(MINE, all_made_up(MINE))
 
 
 def of_text(table: Table) -> list[list[str]]:
@@ -29,7 +35,7 @@ def of_html(table: Table) -> list[list[str]]:
 def expected(noise: float) -> dict[str, dict[str, str]]:
     """Return what should stand in a column, by label and detail."""
     column = {}
-    for row in (each for each in ROWS if each.noise == noise):
+    for row in (each for each in table_rows() if each.noise == noise):
         low, high = row.accuracy.interval
         shown = {
             "": f"{row.accuracy.mean:.1f} ± {row.accuracy.standard_error:.1f}",
@@ -50,10 +56,10 @@ def expected(noise: float) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("read", [of_text, of_html])
 @pytest.mark.parametrize(("place", "noise"), [(1, 0.05), (2, 0.3)])
 def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
-    (table,) = accuracy_tables(ROWS).values()
+    (table,) = accuracy_tables(table_rows()).values()
     head, *lines = read(table)
     assert head == ["noise", "0.05", "0.3"]
-    labels = list(dict.fromkeys(row.label for row in ROWS))
+    labels = list(dict.fromkeys(row.label for row in table_rows()))
     column, label = {}, ""
     for line in lines:
         if line[0] in (*labels, "chance (labels permuted)"):
@@ -61,7 +67,7 @@ def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
             column[label] = {"": line[place]}
         elif line[place] != "-":
             column[label][line[0]] = line[place]
-    first = next(row for row in ROWS if row.noise == noise)
+    first = next(row for row in table_rows() if row.noise == noise)
     chance = {
         "": f"{first.chance.mean:.1f}",
         "95 % interval": "{:.1f} to {:.1f}".format(*first.chance.interval),
@@ -72,11 +78,11 @@ def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
 
 @pytest.mark.parametrize("read", [of_text, of_html])
 def test_differences_are_those_of_the_first_learner(read):
-    (table,) = difference_tables(ROWS).values()
+    (table,) = difference_tables(table_rows()).values()
     head, *lines = read(table)
     assert head == ["ai_igl minus", "0.05", "0.3"]
     for place, noise in enumerate((0.05, 0.3), 1):
-        (row,) = (each for each in ROWS if (each.noise, each.label) == (noise, "ai_igl"))
+        (row,) = (each for each in table_rows() if (each.noise, each.label) == (noise, "ai_igl"))
         paired = row.paired["igl_full_ci"]
         assert [line[place] for line in lines] == [
             f"{paired.mean:+.1f}",
@@ -106,7 +112,7 @@ def test_varied_fields_have_tables_of_their_own():
 
 
 def test_learner_without_results_at_a_level_has_a_dash_there():
-    missing = [row for row in ROWS if (row.noise, row.control) != (0.3, SILENCED)]
+    missing = [row for row in table_rows() if (row.noise, row.control) != (0.3, SILENCED)]
     lines = of_text(accuracy_tables(missing)[""])
     (line,) = (each for each in lines if each[0] == f"ai_igl, {SILENCED}")
     assert line[2] == "-" and line[1] != "-"

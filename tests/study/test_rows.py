@@ -1,6 +1,7 @@
 """Rows: what results add up to, with what is missing left out."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,11 @@ MINE = Study(
 RESULTS = all_made_up(MINE)
 
 
+@cache
+def whole() -> list:
+    return rows(MINE, RESULTS)
+
+
 def found(mine: Study = MINE, results=RESULTS) -> dict:
     """Return rows by noise and label."""
     return {(row.noise, row.label): row for row in rows(mine, results)}
@@ -40,13 +46,13 @@ def shares(learner: str, control: str | None, noise: float) -> list[float]:
 
 def test_there_is_a_row_for_each_setting_and_entry_in_order():
     labels = [*LEARNERS, *(f"ai_igl, {each}" for each in CONTROLS)]
-    assert [(row.noise, row.label) for row in rows(MINE, RESULTS)] == [
+    assert [(row.noise, row.label) for row in whole()] == [
         (noise, label) for noise in (0.05, 0.3) for label in labels
     ]
 
 
 def test_accuracies_are_those_of_the_repeats_in_order():
-    for row in rows(MINE, RESULTS):
+    for row in whole():
         expected = shares(row.learner, row.control, row.noise)
         np.testing.assert_allclose(row.accuracies, expected)
         assert (row.repeats, len(expected)) == (4, 4)
@@ -55,7 +61,7 @@ def test_accuracies_are_those_of_the_repeats_in_order():
 
 
 def test_chance_is_of_the_row_s_own_confusions():
-    for row in rows(MINE, RESULTS):
+    for row in whole():
         tables = [
             np.array(each.confusion)
             for cell in MINE.cells
@@ -106,7 +112,7 @@ def test_trust_and_failed_options_are_counted():
 
 def test_hours_are_those_of_what_is_simulated():
     about = summary(MINE.protocol)
-    for row in rows(MINE, RESULTS):
+    for row in whole():
         # Without a judgment a trial takes two thirds as long; the rest before a run stays.
         if row.control == SILENCED:
             assert 0.6 < row.scanner_hours / about["scanner_hours"] < 0.8
@@ -117,7 +123,7 @@ def test_hours_are_those_of_what_is_simulated():
 
 
 def test_paired_differences_are_of_the_same_repeats():
-    for row in rows(MINE, RESULTS):
+    for row in whole():
         # Silenced sessions are others than those of the learners.
         others = [each for each in LEARNERS if each != row.label and row.control != SILENCED]
         assert list(row.paired) == others
@@ -169,10 +175,10 @@ def test_varied_values_have_rows_of_their_own():
 
 
 def test_plain_data_has_the_numbers_of_the_row_and_labels_that_differ():
-    documents = [row.as_dict() for row in rows(MINE, RESULTS)]
+    documents = [row.as_dict() for row in whole()]
     assert json.loads(json.dumps(documents, allow_nan=False)) == json.loads(json.dumps(documents))
     assert len({(each["noise"], each["learner"]) for each in documents}) == len(documents)
-    for row, each in zip(rows(MINE, RESULTS), documents, strict=True):
+    for row, each in zip(whole(), documents, strict=True):
         assert each["learner"] == row.label and each["control"] == row.control
         assert (each["accuracy"], each["standard_error"], each["interval"]) == row.accuracy
         assert (each["chance"], each["chance_interval"]) == row.chance
