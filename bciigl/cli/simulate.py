@@ -158,7 +158,11 @@ def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
 
     try:
         with steps() as report:
-            return learn_and_keep(dataset, report=report)
+            sessions, results = learn_and_keep(dataset, report=report)
+        if not results:
+            learners = ", ".join(dataset.protocol.learners)
+            raise BciiglError(f"without its truth, none of {learners} can learn")
+        return sessions, results
     except BciiglError as error:
         raise BciiglError(f"recorded in {dataset.folder}, but {error}") from error
     except KeyboardInterrupt:

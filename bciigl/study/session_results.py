@@ -130,7 +130,10 @@ class SessionResults(_Kept):
 def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessions, list[Result]]:
     """Let the learners of a dataset's protocol learn from it, and keep the results there."""
     sessions, seed = load_sessions(dataset), dataset.protocol.seed
-    results = learn_session(dataset.protocol, sessions, report=report)
+    try:
+        results = learn_session(dataset.protocol, sessions, report=report)
+    except DatasetError:
+        results = []  # all of them need the truth, which is not known
     keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
     return sessions, results
 

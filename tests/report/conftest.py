@@ -11,27 +11,40 @@ from bciigl.report.study import study_sections
 from bciigl.study import run_study
 from bciigl.study.controls import PERMUTED, SILENCED
 from bciigl.study.example import open_example
-from bciigl.study.learning import learn_session, load_sessions
+from bciigl.study.session_results import learn_and_keep, read_results
 
 
 @pytest.fixture(scope="session")
-def dataset(tmp_path_factory):
-    """Return a short session of three runs."""
+def learned(tmp_path_factory):
+    """Return a short session of three runs, and what was learned from it and kept there."""
     folder = tmp_path_factory.mktemp("reported") / "dataset"
     record(reported_protocol(), folder)
-    return open_dataset(folder)
+    dataset = open_dataset(folder)
+    return dataset, *learn_and_keep(dataset)
 
 
 @pytest.fixture(scope="session")
-def recorded(dataset):
+def dataset(learned):
+    """Return the session."""
+    return learned[0]
+
+
+@pytest.fixture(scope="session")
+def recorded(learned):
     """Return what was recorded, training and test."""
-    return load_sessions(dataset)
+    return learned[1]
 
 
 @pytest.fixture(scope="session")
-def results(dataset, recorded):
+def results(learned):
     """Return what learners make of it."""
-    return learn_session(dataset.protocol, recorded)
+    return learned[2]
+
+
+@pytest.fixture(scope="session")
+def kept(dataset):
+    """Return the results that are kept beside it."""
+    return read_results(dataset)[0]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from interactions import flat
 
 from bciigl.recording.truth import Session
 from bciigl.report.rewards import histogram, rewards_drawing
+from bciigl.study.session_results import read_results
 
 
 def test_histogram_counts_apart_what_is_known_apart():
@@ -17,13 +18,19 @@ def test_histogram_counts_apart_what_is_known_apart():
 
 
 @pytest.fixture(scope="module")
-def main(results):
+def main(kept):
     """Return the result of ai_igl."""
-    return next(each for each in results if each.learner_id == "ai_igl")
+    return next(each for each in kept.learners if each.learner_id == "ai_igl")
 
 
-def test_every_trial_is_in_the_panel_of_its_guess(recorded, main):
-    drawing = rewards_drawing(recorded["train"], main, (7, 8, 9))
+@pytest.fixture(scope="module")
+def decoded(dataset):
+    """Return the rewards that it decoded."""
+    return read_results(dataset)[1]["ai_igl"]
+
+
+def test_every_trial_is_in_the_panel_of_its_guess(recorded, main, decoded):
+    drawing = rewards_drawing(recorded["train"], main, decoded, (7, 8, 9))
     recorded = flat(recorded)
     option = np.array(drawing.columns["option"])
     matches, mismatches = (np.array(drawing.columns[name]) for name in ("match", "mismatch"))
@@ -33,27 +40,26 @@ def test_every_trial_is_in_the_panel_of_its_guess(recorded, main):
         assert mismatches[option == name].sum() == (~recorded.reward.astype(bool))[mine].sum()
         title = drawing.figure.axes[action].get_title()
         assert title == f"guess {name}\nmatch rate {main.match_rates[action]:.2f}"
-    decoded = main.learner.decode(recorded.feedback, recorded.action, run=recorded.run)
     high = np.array(drawing.columns["from"]) >= 0.5
     assert (matches + mismatches)[high].sum() == (decoded >= 0.5).sum()
 
 
-def test_bars_are_told_apart_by_more_than_colour(recorded, main):
-    first = rewards_drawing(recorded["train"], main, (7, 8, 9)).figure.axes[0]
+def test_bars_are_told_apart_by_more_than_colour(recorded, main, decoded):
+    first = rewards_drawing(recorded["train"], main, decoded, (7, 8, 9)).figure.axes[0]
     assert {bar.get_hatch() for bar in first.patches} == {None, "////"}
 
 
-def test_without_truth_there_is_one_kind_of_bar(recorded, main):
+def test_without_truth_there_is_one_kind_of_bar(recorded, main, decoded):
     trials = recorded["train"].interactions
-    drawing = rewards_drawing(Session(trials), main, (7, 8, 9))
+    drawing = rewards_drawing(Session(trials), main, decoded, (7, 8, 9))
     assert set(drawing.columns) == {"option", "from", "to", "trials"}
     assert sum(drawing.columns["trials"]) == trials.trials
     assert "not known" in drawing.caption
 
 
-def test_options_are_words_not_formulas(recorded, main):
+def test_options_are_words_not_formulas(recorded, main, decoded):
     drawing = rewards_drawing(
-        recorded["train"], main, ("$x$", "an option with a very long name", "c")
+        recorded["train"], main, decoded, ("$x$", "an option with a very long name", "c")
     )
     titles = [axis.get_title().split("\n")[0] for axis in drawing.figure.axes]
     assert titles == [r"guess \$x\$", "guess an option wit…", "guess c"]

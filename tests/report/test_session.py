@@ -8,9 +8,11 @@ from bciigl.loop import Agent, Choice
 from bciigl.loop.session import record
 from bciigl.protocol import dump
 from bciigl.recording import open_dataset
+from bciigl.recording.layout import ESTIMATES
 from bciigl.report.page import page_text
 from bciigl.report.results import cells
 from bciigl.report.session import lead, session_sections
+from bciigl.study.session_results import RESULTS, learn_and_keep
 
 FIGURES = [
     "decoded_rewards_ai_igl",
@@ -26,8 +28,14 @@ def drawn(sections):
     return [drawing.name for each in sections for drawing in each.drawings]
 
 
-def whole_text(dataset, **options):
-    return page_text("t", session_sections(dataset, **options), lead=lead(dataset))
+def learned_sections(dataset):
+    """Return the report of a dataset that is learned from first."""
+    learn_and_keep(dataset)
+    return session_sections(dataset)
+
+
+def whole_text(dataset):
+    return page_text("t", learned_sections(dataset), lead=lead(dataset))
 
 
 def test_all_figures_have_words_and_numbers(sections):
@@ -81,8 +89,9 @@ def test_the_command_does_it_again(sections, dataset, tmp_path, bciigl, monkeypa
 
 def test_without_truth_what_is_missing_is_said(dataset, tmp_path):
     folder = shutil.copytree(dataset.folder, tmp_path / "copy")
+    (folder / ESTIMATES / RESULTS).unlink()
     shutil.rmtree(folder / "derivatives" / "truth")
-    sections = session_sections(open_dataset(folder))
+    sections = learned_sections(open_dataset(folder))
     assert drawn(sections) == ["decoded_rewards_ai_igl", "time_course", "region"]
     assert "is without its truth" in sections[0].notices[-1].text
     text = " ".join(words for each in sections for words in each.paragraphs)
@@ -92,9 +101,10 @@ def test_without_truth_what_is_missing_is_said(dataset, tmp_path):
 
 def test_without_test_session_too(dataset, tmp_path):
     folder = shutil.copytree(dataset.folder, tmp_path / "copy")
+    (folder / ESTIMATES / RESULTS).unlink()
     for path in list(folder.rglob("ses-test")):
         shutil.rmtree(path)
-    sections = session_sections(open_dataset(folder))
+    sections = learned_sections(open_dataset(folder))
     assert "has no test session" in sections[0].notices[-1].text
     assert drawn(sections) == [each for each in FIGURES if each != "learning_curve"]
 
@@ -102,7 +112,7 @@ def test_without_test_session_too(dataset, tmp_path):
 def test_where_nobody_can_learn_there_is_a_report_too(tmp_path):
     record(small(learners=["cb"]), tmp_path / "out")
     shutil.rmtree(tmp_path / "out" / "derivatives" / "truth")
-    sections = session_sections(open_dataset(tmp_path / "out"))
+    sections = learned_sections(open_dataset(tmp_path / "out"))
     assert drawn(sections) == ["time_course", "region"]
     assert "none of cb can learn" in sections[1].paragraphs[0]
 
@@ -119,7 +129,7 @@ def test_a_subject_that_is_not_there_costs_its_figures_alone(tmp_path):
     region = {"shape": "mask", "file": "here.nii.gz"}
     record(small(brain={"region": region}), tmp_path / "out", folder=tmp_path)
     dataset = open_dataset(tmp_path / "out")
-    without = session_sections(dataset)
+    without = learned_sections(dataset)
     assert {"region", "patterns"}.isdisjoint(drawn(without))
     assert "'here.nii.gz' is relative to the protocol's folder" in without[0].notices[-1].text
     assert {"region", "patterns"} <= set(drawn(session_sections(dataset, folder=tmp_path)))
