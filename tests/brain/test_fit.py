@@ -102,6 +102,7 @@ def test_same_seed_gives_the_same_subject(bciigl, bold, tmp_path):
     assert one != other
 
 
+@pytest.mark.slow
 def test_mask_and_repetition_time_can_be_given_and_json_is_one_document(
     bciigl, bold, tmp_path, subject
 ):
@@ -109,9 +110,6 @@ def test_mask_and_repetition_time_can_be_given_and_json_is_one_document(
     write_image(tmp_path / "mask.nii.gz", mask.astype("u1"), subject.affine)
     command = ("subject", "fit", path, "--out", tmp_path / "me", "--json")
     command += ("--mask", tmp_path / "mask.nii.gz")
-    result = bciigl(*command)
-    assert result.exit_code == 2
-    assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
     document = json.loads(bciigl(*command, "--tr", 2).stdout)
     assert document["folder"] == str(tmp_path / "me")
     assert document["noise"] == json.loads((tmp_path / "me/subject.json").read_text())["noise"]
@@ -151,6 +149,10 @@ def test_recordings_that_cannot_be_used_are_refused(bciigl, bold, tmp_path):
         assert message in result.stderr
         assert str(path) in result.stderr
         assert not (tmp_path / "me").exists()
+    path = bold(tr=0.0)
+    result = bciigl("subject", "fit", path, "--out", tmp_path / "me")
+    assert result.exit_code == 2
+    assert f"{path}: the header has no repetition time; give it with --tr" in result.stderr
 
 
 def test_file_that_is_no_image_is_refused(bciigl, bold, tmp_path):
