@@ -45,7 +45,7 @@ def small(**sections) -> Protocol:
 # What is learned from 75 trials of eight voxels can be trusted, with this seed at once.
 LEARNS = {
     "agent": {"policy": "epsilon-greedy", "uniform_runs": 1, "epsilon": 0.5},
-    "task": {"trials": 160, "trials_per_run": 75},
+    "task": {"trials": 100, "trials_per_run": 75},
     "evaluation": {"test_trials": 1},
     "brain": {"region": {"size": 2}, "noise": 0.01},
     "seed": 3,

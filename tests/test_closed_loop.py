@@ -7,9 +7,12 @@ import pytest
 from closed_loop import session
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2))]
+)
 def test_the_papers_task_is_learned_without_labels(bciigl, tmp_path, seed):
     arguments = ("--noise", 0.05, "--seed", seed, "--out", tmp_path / "out", "--json")
+    arguments += ("--set", "learners=[ai_igl]")
     document = json.loads(bciigl("simulate", *arguments).stdout)
     learner = document["learners"]["ai_igl"]
     assert learner["accuracy"] >= 97

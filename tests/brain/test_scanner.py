@@ -1,6 +1,7 @@
 """The scanner's physics and causality."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,15 +20,27 @@ def brain(**sections) -> Brain:
     return Brain(Protocol.model_validate({"name": "x", "task": task, **sections}))
 
 
-QUIET = brain(brain={"noise": 0.0})
-NOISY = brain(brain={"noise": 1.0})
-BASE = QUIET.subject.base[QUIET.region.index]
-SD = QUIET.subject.noise_sd
+@cache
+def quiet() -> Brain:
+    return brain(brain={"noise": 0.0})
 
 
-def signal(*events: Event, of: Brain = QUIET) -> np.ndarray:
+@cache
+def noisy() -> Brain:
+    return brain(brain={"noise": 1.0})
+
+
+def base() -> np.ndarray:
+    return quiet().subject.base[quiet().region.index]
+
+
+def noise_sd() -> float:
+    return quiet().subject.noise_sd
+
+
+def signal(*events: Event, of: Brain | None = None) -> np.ndarray:
     """Return what events add to a run without noise, (frames, voxels)."""
-    return of.scan().play(events) - BASE
+    return (of or quiet()).scan().play(events) - base()
 
 
 def test_isolated_event_peaks_when_and_as_high_as_stated():
@@ -36,26 +49,27 @@ def test_isolated_event_peaks_when_and_as_high_as_stated():
     times = (np.arange(len(response)) + 0.5) * 0.1
     pattern = fine.patterns["perception", 8]
     # a frame every 0.1 s misses the peak by at most 0.05 s, where the response is 0.9999
-    np.testing.assert_allclose(response.max(axis=0), 0.7 * SD * pattern, rtol=2e-4)
+    np.testing.assert_allclose(response.max(axis=0), 0.7 * noise_sd() * pattern, rtol=2e-4)
     peak = times[response.argmax(axis=0)]
     np.testing.assert_allclose(peak, 3.0 + peak_time(2.0), atol=0.1)
 
 
 def test_noise_sd_is_that_of_the_recorded_noise():
-    noise = np.concatenate([NOISY.scan(run=run).play([]) - BASE for run in range(1, 5)])
+    noise = np.concatenate([noisy().scan(run=run).play([]) - base() for run in range(1, 5)])
     # 160 frames, autocorrelated: 10 % standard error of one voxel's SD, less of their mean
     runs = np.split(noise, 4)
     found = np.mean([run.std(axis=0) for run in runs])
-    assert found == pytest.approx(SD, rel=0.05)
+    assert found == pytest.approx(noise_sd(), rel=0.05)
 
 
 def test_frames_are_sampled_in_the_middle():
-    timing = QUIET.protocol.timing
+    timing = quiet().protocol.timing
     onset = 4.4
     frames = signal(Event("judgment", onset, True))
     times = (np.arange(len(frames)) + 0.5) * timing.tr
     expected = np.outer(
-        event_response(times - onset, timing.event), 0.5 * SD * QUIET.patterns["judgment", True]
+        event_response(times - onset, timing.event),
+        0.5 * noise_sd() * quiet().patterns["judgment", True],
     )
     np.testing.assert_allclose(frames, expected, atol=1e-9)
 
@@ -66,8 +80,8 @@ def test_response_is_whole_whatever_the_tr(tr, delay):
     scanner = odd.scan()
     times = (np.arange(scanner.frames) + 0.5) * tr
     expected = np.outer(event_response(times - 3.3, 2.0, delay), odd.patterns["judgment", True])
-    found = scanner.play([Event("judgment", 3.3, True)]) - BASE
-    np.testing.assert_allclose(found, 0.5 * SD * expected, atol=1e-9)
+    found = scanner.play([Event("judgment", 3.3, True)]) - base()
+    np.testing.assert_allclose(found, 0.5 * noise_sd() * expected, atol=1e-9)
 
 
 def test_hrf_delay_shifts_the_response():
@@ -85,18 +99,18 @@ def test_responses_add_up():
 
 def test_without_noise_the_patterns_are_recovered_exactly():
     truth = Trials((7, 8, 9, 7), (7, 7, 9, 8))
-    events = truth.events(QUIET.protocol)
+    events = truth.events(quiet().protocol)
     frames = signal(*events)
-    times = (np.arange(len(frames)) + 0.5) * QUIET.protocol.timing.tr
+    times = (np.arange(len(frames)) + 0.5) * quiet().protocol.timing.tr
     design = np.array([event_response(times - event.onset, 2.0) for event in events]).T
-    found = np.linalg.lstsq(design, frames, rcond=None)[0] / (0.5 * SD)
-    expected = [QUIET.patterns[event.kind, event.content] for event in events]
+    found = np.linalg.lstsq(design, frames, rcond=None)[0] / (0.5 * noise_sd())
+    expected = [quiet().patterns[event.kind, event.content] for event in events]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_noise_weight_scales_the_noise_and_nothing_else():
-    events = Trials((7, 8, 9, 7), (7, 7, 9, 8)).events(QUIET.protocol)
-    clean = QUIET.scan().play(events)
+    events = Trials((7, 8, 9, 7), (7, 7, 9, 8)).events(quiet().protocol)
+    clean = quiet().scan().play(events)
     motion = {"spikes_per_minute": 10.0}
     full = brain(brain={"noise": 1.0, "motion": motion}).scan().play(events) - clean
     half = brain(brain={"noise": 0.5, "motion": motion}).scan().play(events) - clean
@@ -107,11 +121,11 @@ def test_noise_weight_scales_the_noise_and_nothing_else():
 def test_judgment_does_not_depend_on_the_option():
     for match in (True, False):
         event = Event("judgment", 3.0, match)
-        expected = 0.5 * SD * QUIET.patterns["judgment", match]
-        np.testing.assert_allclose(QUIET.amplitude(event), expected)
+        expected = 0.5 * noise_sd() * quiet().patterns["judgment", match]
+        np.testing.assert_allclose(quiet().amplitude(event), expected)
     # a run of matches on one option differs from that on another before judgment only
     alone = [
-        signal(*(e for e in Trials((o,), (o,)).events(QUIET.protocol) if e.kind == "judgment"))
+        signal(*(e for e in Trials((o,), (o,)).events(quiet().protocol) if e.kind == "judgment"))
         for o in (7, 8, 9)
     ]
     np.testing.assert_array_equal(alone[0], alone[1])
@@ -119,29 +133,31 @@ def test_judgment_does_not_depend_on_the_option():
 
 
 def test_nothing_before_an_event_changes():
-    without = NOISY.scan().play([])
+    without = noisy().scan().play([])
     for onset in (0.0, 20.0, 20.25, 33.9):
-        with_event = NOISY.scan().play([Event("perception", onset, 7)])
+        with_event = noisy().scan().play([Event("perception", onset, 7)])
         times = (np.arange(len(without)) + 0.5) * 1.5
         np.testing.assert_array_equal(with_event[times <= onset], without[times <= onset])
         assert (with_event[times > onset + 1] != without[times > onset + 1]).all(axis=1)[:10].all()
 
 
-EVENTS = st.lists(
-    st.builds(
-        lambda onset, which: Event(which[0], onset, which[1]),
-        st.one_of(st.floats(0, 119.9), st.sampled_from([0.0, 0.75, 12.0, 21.0, 119.25])),
-        st.sampled_from(list(QUIET.patterns)),
-    ),
-    max_size=12,
+EVENTS = st.deferred(
+    lambda: st.lists(
+        st.builds(
+            lambda onset, which: Event(which[0], onset, which[1]),
+            st.one_of(st.floats(0, 119.9), st.sampled_from([0.0, 0.75, 12.0, 21.0, 119.25])),
+            st.sampled_from(list(quiet().patterns)),
+        ),
+        max_size=12,
+    )
 )
 
 
 @given(EVENTS, st.randoms(use_true_random=False))
 @settings(max_examples=40)
 def test_run_event_by_event_is_the_run_of_all_events_at_once(events, random):
-    expected = NOISY.scan(trials=4).play(events)
-    scanner = NOISY.scan(trials=4)
+    expected = noisy().scan(trials=4).play(events)
+    scanner = noisy().scan(trials=4)
     taken = []
     for event in sorted(events, key=lambda each: each.onset):
         # frames are taken one by one or many at once, none of them sampled after the event
@@ -159,13 +175,13 @@ def test_run_event_by_event_is_the_run_of_all_events_at_once(events, random):
 @given(EVENTS, st.randoms(use_true_random=False))
 @settings(max_examples=20)
 def test_order_of_announcements_does_not_matter(events, random):
-    expected = NOISY.scan().play(events)
+    expected = noisy().scan().play(events)
     random.shuffle(events)
-    np.testing.assert_array_equal(NOISY.scan().play(events), expected)
+    np.testing.assert_array_equal(noisy().scan().play(events), expected)
 
 
 def test_frames_come_when_they_are_complete():
-    scanner = QUIET.scan()
+    scanner = quiet().scan()
     assert scanner.until(1.49).shape == (0, 64)
     assert scanner.until(1.5).shape == (1, 64)
     assert scanner.until(1.5).shape == (0, 64)
@@ -187,14 +203,14 @@ def test_frame_is_complete_at_its_end_whatever_the_tr(tr):
 
 
 def test_frames_given_out_are_copies():
-    scanner = QUIET.scan()
+    scanner = quiet().scan()
     first = next(scanner)
     first[:] = 0
-    np.testing.assert_array_equal(next(scanner), BASE)
+    np.testing.assert_array_equal(next(scanner), base())
 
 
 def test_past_cannot_be_changed():
-    scanner = QUIET.scan()
+    scanner = quiet().scan()
     scanner.until(6.0)  # the last of four frames was sampled at 5.25 s
     scanner.announce(Event("perception", 5.25, 7))
     with pytest.raises(ScannerError, match=r"comes too late: the frame sampled at 5.25 s"):
@@ -204,7 +220,7 @@ def test_past_cannot_be_changed():
 @pytest.mark.parametrize("onset", [-1.0, 120.0, float("nan"), float("inf")])
 def test_event_outside_the_run_is_refused(onset):
     with pytest.raises(ScannerError, match="not within the run of 120 s"):
-        QUIET.scan().announce(Event("perception", onset, 7))
+        quiet().scan().announce(Event("perception", onset, 7))
 
 
 @pytest.mark.parametrize(
@@ -218,11 +234,11 @@ def test_event_outside_the_run_is_refused(onset):
 )
 def test_event_that_is_not_in_the_protocol_is_refused(kind, content, message):
     with pytest.raises(BciiglError, match=message):
-        QUIET.scan().announce(Event(kind, 1.0, content))
+        quiet().scan().announce(Event(kind, 1.0, content))
 
 
 def test_scanner_gives_out_frames_alone():
-    scanner = NOISY.scan()
+    scanner = noisy().scan()
     scanner.announce(Event("imagination", 1.0, 8))
     public = {name for name in dir(scanner) if not name.startswith("_")}
     assert public == {"announce", "frames", "play", "taken", "time", "tr", "until"}

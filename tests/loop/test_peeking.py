@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reachable import holds, reachable, sequences
-from recordings import small, some_policy
+from recordings import policy_of, small
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Event, Scanner, Trials
@@ -69,36 +69,31 @@ def keeps(kind: type[Agent], given: dict[str, list]) -> type[Agent]:
 
 
 AGENTS = {
-    "uniform": (Agent, {}),
-    "epsilon-greedy": (LearningAgent, {"uniform_runs": 1}),
-    "fixed": (FixedAgent, {}),
+    ("uniform", "shared"): (Agent, {}),
+    ("epsilon-greedy", "shared"): (LearningAgent, {"uniform_runs": 1}),
+    ("epsilon-greedy", "separate"): (LearningAgent, {"uniform_runs": 1}),
+    ("fixed", "separate"): (FixedAgent, {}),
 }
 
 
-@pytest.fixture(scope="module", params=["shared", "separate"])
-def recording(request) -> str:
-    return request.param
-
-
-@pytest.fixture(scope="module", params=AGENTS)
-def peeked(request, recording, tmp_path_factory) -> tuple[dict[str, list], Path]:
+@pytest.fixture(scope="module", params=AGENTS, ids=", ".join)
+def peeked(request, tmp_path_factory) -> tuple[dict[str, list], Path]:
     """Return all that agents were given in a session, by the names it came by; and the dataset."""
     given: dict[str, list] = {}
-    kind, settings = AGENTS[request.param]
+    (policy, recording), (kind, settings) = request.param, AGENTS[request.param]
     out = tmp_path_factory.mktemp("peeked") / "out"
     mine = small(
         seed=SEED,
         recording=recording,
-        agent={"policy": request.param, **settings},
+        agent={"policy": policy, **settings},
         task={**LONG, "catch": {"share": 0.2}},
         human={"imagination_lapse": 0.2, "judgment_lapse": 0.2},
         evaluation={"test_trials": 12},
     )
-    policy = some_policy() if request.param == "fixed" else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"bciigl.loop.agent.{kind.__name__}", keeps(kind, given))
         patch.setattr("bciigl.loop.session.Agent", keeps(Agent, given))
-        record(mine, out, policy=policy)
+        record(mine, out, policy=policy_of(mine))
     return given, out
 
 
@@ -218,6 +213,7 @@ def recorded(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("recorded") / "out"
     mine = small(
         task={"trials": 60, "trials_per_run": 20, "catch": {"share": 0.2}},
+        brain={"region": {"size": 2}},
         learners=["ai_igl", "cb", "ceiling"],
         agent={"policy": "epsilon-greedy", "uniform_runs": 2},
     )

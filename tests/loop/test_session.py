@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from heads import head
 from kills import digests
 from recordings import (
     LEARNS,
@@ -26,7 +27,7 @@ from recordings import (
 )
 
 from bciigl.base.errors import BciiglError
-from bciigl.brain import Brain, load_subject
+from bciigl.brain import Brain
 from bciigl.brain.images import read_image
 from bciigl.loop import (
     Agent,
@@ -84,7 +85,9 @@ def assert_same_session(found, expected) -> None:
                 )
 
 
-@pytest.mark.parametrize("kind", [each for each in KINDS if each != "fixed"])
+@pytest.mark.parametrize(
+    "kind", [each for each in KINDS if each not in ("fixed", "learning, separate")]
+)
 def test_what_is_simulated_is_what_would_be_recorded(kind, finished):
     assert_same_session(simulate(KINDS[kind]), open_dataset(finished(kind)).sessions)
 
@@ -119,8 +122,8 @@ def test_recording_stopped_after_any_trial_ends_as_one_that_was_not(kind, finish
     mine, expected = KINDS[kind], digests(finished(kind))
     assert JOURNAL not in expected
     # Progress is told 13 times in short ones; long ones are stopped around a pause.
-    calls = {"catch": range(1, 14), "separate": (1, 4, 5, 11), "learning": (75, 76)}
-    for stop in calls.get(kind, (4, 7) if mine.task.trials < 20 else (100,)):
+    calls = {"catch": range(1, 14), "separate": (1, 4, 5, 11), "learning": (76,)}
+    for stop in calls.get(kind, (4, 7) if mine.task.trials < 20 else (90,)):
         out = stopped(mine, tmp_path / str(stop), stop)
         resume(out)
         assert digests(out) == expected
@@ -221,9 +224,9 @@ def test_journal_that_was_tampered_with_is_refused(recording, tmp_path):
 
 
 def test_changed_subject_is_refused_and_the_restored_one_is_resumed(tmp_path):
-    subject = load_subject("brainiak")
+    subject = head()
     subject.save(tmp_path / "subject")
-    mine = small(brain={"subject": "subject"})
+    mine = small(brain={"subject": "subject", "region": {"center": [8, 10, 8], "size": 3}})
     record(mine, tmp_path / "whole", folder=tmp_path)
     with pytest.raises(Stopped):
         record(mine, tmp_path / "out", folder=tmp_path, progress=stop_after(3))

@@ -59,7 +59,7 @@ def separate(tmp_path_factory):
     """Return a dataset of separate recordings that no brain made, and what is in it."""
     folder = tmp_path_factory.mktemp("separate") / "dataset"
     written = write_made_up(folder, small(recording="separate", estimate="frame"))
-    return open_dataset(folder), written["train", 0]
+    return open_dataset(folder), written["train", 1]
 
 
 def test_separate_recordings_have_a_panel_each(separate):

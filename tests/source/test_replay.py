@@ -64,6 +64,18 @@ def test_replayed_session_is_the_recorded_one(recorded, tmp_path):
     assert_same_recording(tmp_path / "paced", recorded)
 
 
+def test_frames_that_the_recording_lacks_are_missing(recorded):
+    source = ReplaySource(replay(recorded))
+    source.begin_run("train", 1, 90)  # ten more than were recorded
+    frames = source.read(30) + source.read(500)
+    assert [each.index for each in frames] == list(range(90))
+    lost = [*range(28, 32), *range(80, 90)]
+    assert [each.index for each in frames if each.status == "missing"] == lost
+    assert [each.index for each in frames if each.values is None] == lost
+    assert source.elapsed() == 90 * 1.5
+    assert source.read(500) == []
+
+
 def test_plain_bids_dataset_of_another_subject_is_replayed(recorded, tmp_path):
     plain = tmp_path / "plain"
     shutil.copytree(recorded, plain)
