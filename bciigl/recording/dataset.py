@@ -247,8 +247,8 @@ def joined_session(
     """
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
-    estimates = np.hstack([arrays["context"], arrays["feedback"]])
-    usable = np.isfinite(estimates).all(axis=1)
+    missing = [np.isnan(arrays[name]).all(axis=1) for name in ("context", "feedback")]
+    usable = ~np.logical_or(*missing)
     if not usable.all():
         arrays = {name: each[usable] for name, each in arrays.items()}
     catch = arrays.pop("catch").astype(bool)

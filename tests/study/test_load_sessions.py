@@ -65,11 +65,11 @@ def test_labels_and_rewards_are_the_truth_that_was_written(caught):
 
 
 def test_interactions_are_those_recorded_run_by_run(caught):
-    found, train = loaded(caught), caught.interactions("train")
+    found, train = loaded(caught), caught.sessions["train"].interactions
     for name in ("context", "action", "feedback", "propensity", "run", "catch"):
-        np.testing.assert_array_equal(getattr(found, name), train[name])
+        np.testing.assert_array_equal(getattr(found, name), getattr(train, name))
     np.testing.assert_array_equal(found.run, np.repeat([1, 2, 3, 4], [6, 6, 6, 5]))
-    np.testing.assert_array_equal(found.test_context, caught.interactions("test")["context"])
+    np.testing.assert_array_equal(found.test_context, caught.sessions["test"].interactions.context)
     np.testing.assert_array_equal(found.test_run, np.repeat([1, 2], [6, 1]))
     assert found.context.shape == (23, 64)
     assert found.n_actions == 3
@@ -94,7 +94,7 @@ def test_options_are_counted_by_the_protocol_not_by_what_happened(tmp_path):
 
 def test_matches_by_fifths_are_those_of_the_truth_without_catch_trials(caught):
     matches = np.array(written(caught, "train")["match"]) == "true"
-    catch = caught.interactions("train")["catch"]
+    catch = caught.sessions["train"].interactions.catch
     expected = [100 * part.mean() for part in np.array_split(matches[~catch], 5)]
     assert matches_by_fifths(load_sessions(caught)["train"]) == pytest.approx(expected)
     with_catch = [100 * part.mean() for part in np.array_split(matches, 5)]
