@@ -34,23 +34,9 @@ SOLVABLE = 1e-6
 def estimate(
     frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing
 ) -> np.ndarray:
-    """Return weighted sums of what events evoked, from these frames alone.
+    """Return weighted sums of what events evoked, (sums, voxels); as in `frame.estimate`.
 
-    Parameters
-    ----------
-    frames : array, (frames, voxels)
-        From the beginning of the run. A missing frame is not a number in all voxels.
-    onsets : array, (events,)
-        Of all events, in seconds from the beginning of the run.
-    weights : array, (sums, events)
-        How much each event counts in each sum.
-    timing : Timing
-        The TR, and how long an event lasts.
-
-    Returns
-    -------
-    estimates : array, (sums, voxels)
-        Amplitudes: the peak of a lone event's response, shrunk by the ridge.
+    They are amplitudes: the peak of a lone event's response, shrunk by the ridge.
     """
     with one_thread():
         coefficient = autocorrelation(frames, onsets, timing)
@@ -184,13 +170,7 @@ def _frame_weights(
 def _whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
     """Return the innovations of an AR(1) series, along the first axis.
 
-    Parameters
-    ----------
-    series : array, (frames, ...)
-    coefficient : float
-        Of the autoregression, from one frame to the next.
-    steps : array of int, (frames - 1,)
-        How many frames after the one before each frame is: more than 1 after missing ones.
+    `steps` says how many frames after the one before each frame is: more than 1 after missing ones.
     """
     innovations = series.copy()
     if len(series):

@@ -237,18 +237,8 @@ def make_agent(
 ) -> Agent:
     """Return the agent that a protocol's section `agent` describes.
 
-    The specification's `make` is called with the same arguments.
-
-    Parameters
-    ----------
-    settings : bciigl.protocol.model.Agent
-        The section.
-    n_actions, n_features : int
-        How many options and voxels there are.
-    catch_match_rate : float, optional
-        How often guesses match on catch trials, where there are any.
-    policy : estimator, optional
-        A fitted learner, for an agent that is told one.
+    The specification's `make` is called with the same arguments. `policy` is a fitted learner, for
+    an agent that is told one.
     """
     found = AGENTS.get(settings.policy)
     if (policy is not None) != (found.told == "policy"):

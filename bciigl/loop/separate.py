@@ -75,15 +75,6 @@ def record_separately(
     Each has its own noise, and its signal is scaled after the fact: each voxel by its maximum in
     the run, and then to `cnr` times the SD of its noise in the run. Where all noise sources are off
     there is no signal either.
-
-    Parameters
-    ----------
-    brain : Brain
-        Of a protocol with ``recording: separate``.
-    events : iterable of Event
-        All events of the run, of one or more kinds.
-    session, run, trials
-        As in `Brain.scan`.
     """
     if brain.protocol.recording != "separate":
         raise BciiglError("recording: shared has one series for all events: use Brain.scan")

@@ -105,18 +105,9 @@ def simulate_run(
     keep: Keep = silent,
     lateness: Lateness = silent,
 ) -> RecordedRun:
-    """Let an agent and a person go through one run; parameters as in `run_session`.
+    """Let an agent and a person go through one run, of which some trials may be `past`.
 
-    Parameters
-    ----------
-    place : RunId
-        Which run it is.
-    trials : int
-        How many trials it has.
-    past : list of Trial
-        Its first trials, where they were recorded before.
-    keep : function
-        Called with each further trial before the next begins.
+    `keep` is called with each further trial before the next begins.
     """
     participant = participant_of(protocol, source, place, trials)
     # Not the stream itself: it would lead to the seed, and that to the person's stream.

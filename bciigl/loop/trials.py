@@ -26,15 +26,7 @@ Keep = Callable[[int, Trial], None]
 
 
 class Decision(NamedTuple):
-    """The moment at which a guess is due.
-
-    Attributes
-    ----------
-    trial : int
-        Which trial of the run, from 0.
-    context : array, (voxels,)
-        What imagination evoked; not a number where too many frames are missing.
-    """
+    """The moment at which a guess is due: the trial, from 0, and its context, (voxels,)."""
 
     trial: int
     context: np.ndarray
@@ -59,22 +51,9 @@ def trial_steps(
     *,
     elapsed: float = 0.0,
 ) -> Steps:
-    """Let a run happen, step by step.
+    """Let a run happen, step by step, whatever its frames come from. Those missing stay so.
 
-    Frames that are missing stay so. Nothing here depends on where the frames come from.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    source : Source
-        Where the frames come from.
-    participant : Participant
-        The person in this run.
-    place : RunId
-        Which run it is.
-    elapsed : float
-        Seconds of the run that were recorded before, where it is resumed.
+    `elapsed` are the seconds of the run that were recorded before, where it is resumed.
     """
     length = frames_per_run(protocol, participant.trials)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
@@ -113,23 +92,11 @@ def run_trials(
     keep: Keep = silent,
     on_guess: Callable[[int], None] = silent,
 ) -> tuple[Series, list[Trial]]:
-    """Let an agent take part in a run, and return what was recorded and the trials.
+    """Let an agent that has begun a run take part in it; return what was recorded and the trials.
 
-    Parameters
-    ----------
-    steps : generator
-        The run, as `trial_steps` gives it.
-    agent : Agent
-        Who guesses; it has begun the run.
-    participant : Participant
-        The person in this run.
-    past : sequence of Trial
-        The first trials of the run, where they were recorded before. They happen again, and must
-        come out the same.
-    keep : function
-        Called with each further trial before the next begins.
-    on_guess : function
-        Called with the number of each further trial as soon as its guess is made.
+    `past` are the first trials of the run, where they were recorded before: they happen again, and
+    must come out the same. `keep` is called with each further trial before the next begins,
+    `on_guess` with its number as soon as the guess is made.
     """
     trials: list[Trial] = []
     answer = None

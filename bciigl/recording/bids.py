@@ -87,19 +87,7 @@ GROUPS = {
 def write_description(
     folder: Path, protocol: Protocol, region: Region, group: str = "simulated"
 ) -> None:
-    """Write what a dataset says about itself, into a folder that exists.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    protocol : Protocol
-        The experiment.
-    region : Region
-        The voxels that are recorded.
-    group : str
-        What kind of participant it is.
-    """
+    """Write what a dataset says about itself, into a folder that exists."""
     (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
     _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
     write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
@@ -130,25 +118,9 @@ def write_run(
     run: RecordedRun,
     sidecar: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run's recording, events, estimates and, where it is known, the truth.
+    """Write a run's recording, events, estimates and, if known, the truth; return the files.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    protocol, region
-        The experiment, and the voxels that the frames are of.
-    place : RunId
-        Which run it is.
-    run : RecordedRun
-        What happened in it.
-    sidecar : dict, optional
-        What the recording's JSON sidecar says besides the task and the TR.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `sidecar` is what the recording's JSON sidecar says besides the task and the TR.
     """
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
@@ -184,7 +156,6 @@ def write_run(
 
 
 def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
-    """Write what is true of a run's trials, apart from all else; return the file."""
     root = folder / TRUTH
     path = beside(root, run_stem(protocol, *place), "truth.tsv")
     path.parent.mkdir(parents=True, exist_ok=True)

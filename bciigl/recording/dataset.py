@@ -38,23 +38,7 @@ _TRUTH = ("meant", "match", "imagined", "judged")
 
 
 class RecordedEvent(NamedTuple):
-    """A row of an event table.
-
-    Attributes
-    ----------
-    onset, duration : float
-        Seconds; onsets count from the beginning of the run.
-    kind : str
-        imagination, perception or judgment.
-    trial : int
-        Within the run, from 1.
-    guess : str
-        The option that was guessed in this trial.
-    propensity : float
-        How probable that guess was.
-    explored, catch : bool
-        Whether the guess was drawn uniformly, and whether the experimenter chose it.
-    """
+    """A row of an event table: times in seconds of the run, trials counted from 1."""
 
     onset: float
     duration: float
@@ -68,14 +52,7 @@ class RecordedEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A recorded dataset. Runs are counted from 1, as in file names.
-
-    Attributes
-    ----------
-    folder : Path
-    protocol : Protocol
-        The experiment that was recorded.
-    """
+    """A recorded dataset. Runs are counted from 1, as in file names."""
 
     folder: Path
     protocol: Protocol
@@ -136,13 +113,7 @@ class Dataset:
         return sorted(found, key=lambda each: each.onset)
 
     def shown(self, session: str, run: int) -> list[Shown]:
-        """Return the guess that was shown in each trial of a run.
-
-        Raises
-        ------
-        DatasetError
-            If events are not when the protocol has them.
-        """
+        """Return the guess shown in each trial of a run, if events are as the protocol plans."""
         options = [str(each) for each in self.protocol.task.options]
         offsets, shown = event_offsets(self.protocol), {}
         for event in self.events(session, run):
@@ -216,15 +187,7 @@ _WORDS = ["false", "true"]
 
 
 def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Session:
-    """Return runs that are over as one session.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    runs : dict
-        The runs by their numbers.
-    """
+    """Return runs that are over, by their numbers, as one session."""
     arrays = {number: run_arrays(each.trials, each.feedback) for number, each in runs.items()}
     return joined_session(protocol, arrays, [each.truth for each in runs.values()])
 
@@ -232,18 +195,9 @@ def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Sess
 def joined_session(
     protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
 ) -> Session:
-    """Return the arrays of runs as one session.
+    """Return the arrays of runs, by their numbers, as one session.
 
     Trials for which too many frames were missing have no context or no feedback. They are left out.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    runs : dict
-        The arrays of each run, by its number.
-    truths : list of Truth or None
-        The truth about each run.
     """
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
@@ -273,13 +227,7 @@ def is_dataset(folder: str | os.PathLike) -> bool:
 
 
 def open_dataset(folder: str | os.PathLike) -> Dataset:
-    """Return the dataset in a folder.
-
-    Raises
-    ------
-    DatasetError
-        If there is none, or if its recording is not finished.
-    """
+    """Return the dataset in a folder; `DatasetError` if there is none, or if it is not finished."""
     folder = Path(folder)
     if (folder / JOURNAL).exists():
         raise DatasetError(f"{folder}: is not finished; resume it with bciigl simulate --resume")

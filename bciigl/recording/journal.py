@@ -28,17 +28,7 @@ class JournalError(BciiglError):
 
 
 class Journal:
-    """An append-only file in a folder that one process at a time holds.
-
-    `create` and `reopen` make it.
-
-    Attributes
-    ----------
-    path : Path
-        Of the file.
-    header : dict
-        What session it is.
-    """
+    """An append-only file in a folder that one process at a time holds."""
 
     def __init__(self, path: Path, header: dict[str, Any], lock: int) -> None:
         self.path = path
@@ -53,21 +43,7 @@ class Journal:
         """Begin a journal in a folder that is absent, or holds nothing.
 
         What a recording that was killed before its first journal line left there is deleted.
-
-        Parameters
-        ----------
-        folder : Path
-        header : dict
-            What session it is.
-        prepare : function
-            Called before the journal appears, to write what belongs to its header.
-
-        Raises
-        ------
-        JournalError
-            If there is a journal, or if another process is recording there.
-        FileExistsError
-            If there are other files.
+        `prepare` is called before the journal appears, to write what belongs to its header.
         """
         path = folder / JOURNAL
         if not folder.is_dir() or folder.is_symlink():
@@ -87,13 +63,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, folder: Path) -> "Journal":
-        """Open the journal in a folder again; a half-written last line is dropped.
-
-        Raises
-        ------
-        JournalError
-            If there is none, if another process is at it, or if it is damaged.
-        """
+        """Open the journal in a folder again; a half-written last line is dropped."""
         path = folder / JOURNAL
         if not path.exists():
             raise JournalError(f"{folder}: there is no session to resume")

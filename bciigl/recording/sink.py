@@ -18,15 +18,7 @@ from bciigl.recording.truth import Session
 
 
 class Past(NamedTuple):
-    """What was recorded of a run before.
-
-    Attributes
-    ----------
-    trials : list of Trial
-        Its first trials.
-    finished : bool
-        Whether its files are written and intact.
-    """
+    """Trials of a run that were recorded before; whether its files are written and intact."""
 
     trials: list[Trial]
     finished: bool = False
@@ -62,23 +54,7 @@ class MemorySink:
 
 
 class DatasetSink:
-    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    journal : Journal
-        New, or that of a session to be resumed.
-    protocol : Protocol
-        The experiment.
-    region : Region
-        The voxels that are recorded.
-    group : str
-        What kind of participant it is.
-    sidecar : dict
-        What the recordings' JSON sidecars say besides the task and the TR.
-    """
+    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins."""
 
     def __init__(
         self,

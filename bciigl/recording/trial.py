@@ -19,19 +19,7 @@ class RunId(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The guess that the person is shown.
-
-    Attributes
-    ----------
-    action : int
-        Which option, from 0.
-    propensity : float
-        How probable that guess was.
-    explored : bool
-        Whether it was drawn uniformly.
-    catch : bool
-        Whether the experimenter chose it, in a catch trial.
-    """
+    """The guess that is shown: an option from 0, how probable it was, whether drawn uniformly."""
 
     action: int
     propensity: float
@@ -42,14 +30,8 @@ class Shown(NamedTuple):
 class Trial(NamedTuple):
     """One trial, as the agent knows it.
 
-    Attributes
-    ----------
-    context : array, (voxels,)
-        Estimated at the time of the decision; not a number where too many frames were missing.
-    action, propensity, explored, catch
-        As in `Shown`.
-    feedback : array, (voxels,)
-        Estimated at the trial's end; not a number where too many frames were missing.
+    The context is estimated at the time of the decision, the feedback at the trial's end,
+    (voxels,); not numbers where too many frames were missing.
     """
 
     context: np.ndarray
@@ -86,19 +68,10 @@ class Trial(NamedTuple):
 
 
 class RecordedRun(NamedTuple):
-    """A run that is over.
+    """A run that is over, with feedback estimated from all of it, (trials, voxels).
 
-    Attributes
-    ----------
-    frames : array, (frames, voxels), or dict of arrays
-        What was recorded; not a number where a frame was missing or corrupt.
-    trials : list of Trial
-    feedback : array, (trials, voxels)
-        Estimated from the whole run.
-    truth : Truth or None
-        What was true, where it is known.
-    status : dict
-        The status of each frame that was not ok, by its index.
+    Frames are not numbers where missing or corrupt; `status` has that of each frame not ok, by
+    index.
     """
 
     frames: Frames

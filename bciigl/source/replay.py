@@ -74,21 +74,7 @@ class ReplaySource(Source):
 
 
 class RecordedPerson:
-    """The participant of a recorded run: what was shown is known, and perhaps what was true.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    dataset : Dataset
-        The recording.
-    session : str
-        ``"train"`` or ``"test"``.
-    run : int
-        Which run of the session, from 1.
-    trials : int
-        How many trials it should have.
-    """
+    """The participant of a recorded run: what was shown is known, and perhaps what was true."""
 
     def __init__(
         self, protocol: Protocol, dataset: Dataset, session: str, run: int, trials: int

@@ -43,10 +43,7 @@ def versions() -> dict[str, str]:
 
 
 def truth_objective(sessions: Sessions) -> float | None:
-    """Return full-CI IGL's objective of the truth: the right policy, and the reward decoded.
-
-    None where rewards are not known.
-    """
+    """Return full-CI IGL's objective of the truth; None where rewards are not known."""
     train, truth = sessions["train"]
     if truth is None or truth.match is None:
         return None

@@ -54,16 +54,10 @@ def _centred(values: np.ndarray | None) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Control:
-    """A control.
+    """A control: what it should show, and what it changes.
 
-    Attributes
-    ----------
-    expected : str
-        What it should show.
-    changes : dict
-        Of the protocol, where another experiment is simulated.
-    apply : function
-        From sessions and random numbers to the sessions that are learned from.
+    That is the protocol, where another experiment is simulated, or the sessions that are learned
+    from.
     """
 
     expected: str

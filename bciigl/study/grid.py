@@ -52,15 +52,7 @@ def key_of(identity: dict[str, Any]) -> str:
 
 
 class Entry(NamedTuple):
-    """Who learns from a session, and from what.
-
-    Attributes
-    ----------
-    learner : str
-        A learner's id.
-    control : str or None
-        One of `bciigl.study.controls.CONTROLS`, or None for the sessions as they are.
-    """
+    """Who learns from a session: a learner's id, and a control or None for sessions as they are."""
 
     learner: str
     control: str | None = None
@@ -73,16 +65,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """A place in the grid, of which there are repeats.
-
-    Attributes
-    ----------
-    noise : float
-    varied : dict
-        The value of each field that is varied, by names such as ``timing.isi``.
-    protocol : Protocol
-        The experiment there.
-    """
+    """A place in the grid, of which there are repeats; `varied` has values by field."""
 
     noise: float
     varied: dict[str, Any]
@@ -93,20 +76,9 @@ class Setting:
 class Cell:
     """One simulated session with all that learn from it: the unit of work.
 
-    Attributes
-    ----------
-    setting : Setting
-        Where in the grid it is.
-    repeat : int
-        From 0. The same repeat is the same person in all settings.
-    protocol : Protocol
-        What is simulated: the setting's experiment, or a control of it, with the repeat's seed.
-    entries : tuple of Entry
-        Who learns from it.
-    folder : str or None
-        What paths in the protocol are relative to.
-    fingerprint : str
-        Of the subject and the region.
+    Repeats count from 0; the same one is the same person in all settings. `protocol` is what is
+    simulated, with the repeat's seed: the setting's experiment, or a control of it. `fingerprint`
+    is the source's.
     """
 
     setting: Setting
@@ -172,11 +144,6 @@ class Study:
         protocol's learners that is told neither labels nor rewards.
     table : str, optional
         The table of the paper that it reproduces, such as ``"table2"``.
-
-    Raises
-    ------
-    StudyError
-        If a value of a varied field cannot be, or if that field cannot be varied.
     """
 
     protocol: Protocol

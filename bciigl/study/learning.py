@@ -43,13 +43,7 @@ class ArraysError(BciiglError):
 
 
 def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
-    """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy.
-
-    Raises
-    ------
-    ArraysError
-        If an array is missing or unknown, of the wrong shape, or has missing or infinite values.
-    """
+    """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy."""
     try:
         arrays = read_arrays(path)
         if "baseline" in arrays:
@@ -66,15 +60,7 @@ def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
-    """Return arrays, by the names that files have for them, as sessions.
-
-    There are as many actions as actions and labels show.
-
-    Raises
-    ------
-    InputError
-        If an array is of the wrong shape, or has missing or infinite values.
-    """
+    """Return arrays, by the names that files have for them, as sessions."""
     given = arrays.get
     names = ("action", "feedback", "propensity", "run", "catch", "match_rate")
     sessions = {
@@ -198,17 +184,8 @@ def _of_runs(session: Session, name: str, wanted: Collection[int]) -> Session:
 class Result:
     """What a learner made of recorded interactions.
 
-    Attributes
-    ----------
-    learner_id : str
-    learner : estimator
-        Fitted.
-    accuracy : float or None
-        Percent of the test contexts for which it chooses the right action.
-    interval : (float, float) or None
-        Of the accuracy, 95 %, by Wilson's method.
-    confusion : array of int, (actions, actions), or None
-        For how many test contexts of each right action (rows) it chooses each action (columns).
+    `accuracy` is in percent of the test contexts, with its 95 % `interval` by Wilson's method;
+    `confusion` counts right (rows) and chosen actions (columns); None where there is no test.
     """
 
     learner_id: str
@@ -241,13 +218,7 @@ class Result:
 
 
 def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the learners wanted, or all for which there is what they need.
-
-    Raises
-    ------
-    BciiglError
-        If a learner is unknown, or if what it must be told is not there.
-    """
+    """Return the learners wanted, or all for which there is what they need."""
     truth = sessions["train"].truth
     if not wanted:
         return tuple(each.id for each in LEARNERS.all() if _can_be_told(each, truth))
@@ -288,17 +259,7 @@ def learn_with(
     seed: int = 0,
     report: Notify = silent,
 ) -> list[Result]:
-    """Fit learners to recorded interactions, one after the other.
-
-    Parameters
-    ----------
-    sessions, one_right, seed
-        As in `learn_from`.
-    learners : sequence of str
-        What `learners_for` gives.
-    report : function, optional
-        Called with a line when each learner starts.
-    """
+    """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
     results = []
     for each in learners:
         report(f"learning with {each}")
@@ -352,15 +313,7 @@ def fit_learner(
 ) -> BaseEstimator:
     """Return a learner fitted to interactions, and to that part of the truth that it is told.
 
-    Parameters
-    ----------
-    learner : Specification
-        Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
-    interactions : Interactions
-    truth : Truth, optional
-        For a learner that is told rewards or labels.
-    one_right, seed
-        As in `learn_from`.
+    Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
     """
     given = interactions
     parameters = {

@@ -57,19 +57,8 @@ def released_rows(
 ) -> list[Row]:
     """Return the table of the arrays that the authors released: one recording at each noise level.
 
-    Learners are trained on runs 0 to 39 and tested on runs 40 to 49. Intervals are Wilson's, over
-    test trials; that of permuted rewards is over permutations. The ceiling learns from the labelled
-    test rows of the training runs; there are no usable rewards for cb.
-
-    Parameters
-    ----------
-    folder : path-like
-        With files such as ``noise_0.05.npz``, or with the original files such as
-        ``data_feedback_combined_noise_level_0.05.npy``.
-    repeats : int
-        How often rewards are permuted.
-    progress : function, optional
-        Called with how many learners have learned, and how many there are.
+    `folder` has files such as ``noise_0.05.npz``, or the original files such as
+    ``data_feedback_combined_noise_level_0.05.npy``; rewards are permuted `repeats` times.
     """
     levels = sorted(_released(Path(folder)).items())
     work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]

@@ -79,23 +79,17 @@ class Row(Scored):
 
     Attributes
     ----------
-    noise : float
     varied : dict
         The values of other fields that are varied.
-    learner : str
-        The learner's id.
     control : str or None
         The control it is in, if any.
-    accuracy : Mean
-        Over repeats.
-    accuracies : list of float
-        Of the repeats, in order.
+    accuracy, accuracies : Mean, list of float
+        Over repeats, and of each of them in order.
     chance : Chance
         By permuted test labels.
-    failed : float
-        Share of the sessions in which an option is recognised no better than by guessing.
-    trusted : float or None
-        Share of the sessions in which the learner says that it can be trusted.
+    failed, trusted : float, float or None
+        Shares of the sessions in which an option is recognised no better than by guessing, and in
+        which the learner says that it can be trusted.
     objective, truth_objective : float or None
         Of full-CI IGL and of the truth, means over repeats.
     paired : dict
@@ -171,11 +165,7 @@ class Row(Scored):
 def rows(study: Study, results: Results) -> list[Row]:
     """Return the table of a study: a row for each setting and learner that has results.
 
-    Parameters
-    ----------
-    study : Study
-    results : dict
-        Of the cells that are finished, as `run_study` and `open_study` give them.
+    `results` are those of the finished cells, as `run_study` and `open_study` give them.
     """
     table = []
     for setting in study.settings:

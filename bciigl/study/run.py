@@ -48,18 +48,9 @@ NO_WORKERS = "no workers are left: waiting for one; what is finished is kept"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of a study.
+    """What has come of a study: finished cells by key, files that say why others failed, the table.
 
-    Attributes
-    ----------
-    results : dict
-        Of the finished cells, by key.
-    failed : list of Path
-        Where it is written why cells failed.
-    missing : int
-        How many cells are not finished, failed ones included.
-    rows : list
-        Its table: of `bciigl.study.Row`, or of the rows that another kind of study has.
+    `missing` counts the cells that are not finished, failed ones included.
     """
 
     results: Results
@@ -87,7 +78,6 @@ def run_study(
     Parameters
     ----------
     study : Study, or LabelledStudy
-        Or any other that has what `bciigl.study.store.AnyStudy` says.
     out : path-like
         A folder that is absent or empty, or that of the same study: finished cells are not run
         again.
@@ -102,12 +92,6 @@ def run_study(
         Called with how many cells are done, and how many there are.
     report : function, optional
         Told if a cluster has no workers, or has lost them all.
-
-    Raises
-    ------
-    StudyError
-        If the folder is of another study, a file in it is damaged, or the scheduler cannot be
-        reached.
     """
     if jobs is not None and jobs < 1:
         raise StudyError(f"jobs should be 1 or more, got {jobs}")

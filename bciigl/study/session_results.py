@@ -64,19 +64,7 @@ class CurvePoint(_Kept):
 
 
 class RunMatches(_Kept):
-    """How many percent of the agent's guesses in a run matched, with the 95 % interval.
-
-    Attributes
-    ----------
-    run : int
-        As in file names, from 1.
-    guesses : int
-        How many guesses the agent made in it.
-    uniform : bool
-        Whether the agent guessed uniformly in the whole run.
-    matched, low, high : float
-        Percent.
-    """
+    """How many percent of the agent's guesses in a run matched, with the 95 % interval."""
 
     run: int
     guesses: int
@@ -87,30 +75,7 @@ class RunMatches(_Kept):
 
 
 class SessionResults(_Kept):
-    """All that was computed from a session.
-
-    Attributes
-    ----------
-    bciigl : str
-        The version that computed it.
-    seed : int
-        Of learners that draw random numbers.
-    several_right : bool
-        Whether several actions could be right.
-    train_runs, test_runs : list of int, or None
-        The runs that were learned from and tested on, where they are known.
-    trials, test_trials, actions : int
-        How many trials and actions there were.
-    uniform_guesses : bool
-        Whether the agent guessed uniformly throughout.
-    learners : list of LearnerResult
-    learning_curve : list of CurvePoint
-        Test accuracies after more and more runs.
-    matches_by_run : list of RunMatches
-        How often the agent was right; empty where that is not known.
-    matches_by_fifths : list of float, or None
-        The same by fifths of the session, in percent.
-    """
+    """All that was computed from a session; runs are None where they are not known."""
 
     bciigl: str
     seed: int
@@ -144,25 +109,9 @@ def keep_results(
     one_right: bool = True,
     report: Notify = silent,
 ) -> SessionResults:
-    """Write what was learned to a folder, with all that figures need.
+    """Write what was learned to a folder that exists, with all that figures need; return it.
 
-    Parameters
-    ----------
-    folder : Path
-        It exists. Earlier results there are replaced.
-    sessions : dict of Session
-        What was learned from.
-    results : sequence of Result
-        Of fitted learners.
-    seed, one_right
-        What they were fitted with.
-    report : function, optional
-        Called with a line about what is being done.
-
-    Returns
-    -------
-    SessionResults
-        What `read_results` gives.
+    Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
     """
     train, truth = sessions["train"]
     learners = curve_learners([each.learner_id for each in results])
@@ -206,13 +155,7 @@ def has_results(dataset: Dataset) -> bool:
 
 
 def read_results(dataset: Dataset) -> tuple[SessionResults, dict[str, np.ndarray]]:
-    """Return the results kept beside a dataset, and the rewards that each learner decoded.
-
-    Raises
-    ------
-    DatasetError
-        If there are none, or if they are damaged or not of this recording.
-    """
+    """Return the results kept beside a dataset, and the rewards that each learner decoded."""
     folder = dataset.folder / ESTIMATES
     again = f"run bciigl learn {dataset.folder}"
     if not has_results(dataset):
@@ -273,18 +216,7 @@ def learning_curve(
 ) -> list[CurvePoint]:
     """Return test accuracies after more and more runs; empty where they are not known.
 
-    Parameters
-    ----------
-    sessions : dict of Session
-        What is learned from, and tested on.
-    learners : sequence of str
-        Whose accuracies.
-    seed, one_right
-        As in `learn_from`.
-    known : sequence of Result
-        Of learners that have learned from all runs already.
-    report : function, optional
-        Called with a line when each learner starts.
+    `known` are results of learners that have learned from all runs already.
     """
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
@@ -332,10 +264,7 @@ def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
 
 
 def matches_by_run(session: Session) -> list[RunMatches]:
-    """Return how often the agent's guesses matched in each run, where that is known.
-
-    Catch trials, in which the agent is not asked, are left out; so are runs of nothing else.
-    """
+    """Return how often the agent's guesses, which catch trials are not, matched in each run."""
     trials, truth = session
     if truth is None or truth.match is None or trials.run is None:
         return []

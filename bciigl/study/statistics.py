@@ -13,16 +13,7 @@ TAIL = 0.025
 
 
 class Mean(NamedTuple):
-    """A mean over repeats.
-
-    Attributes
-    ----------
-    mean : float
-    standard_error : float or None
-        None where there is one repeat only.
-    interval : (float, float) or None
-        95 %, by bootstrap over repeats (`mean_of`).
-    """
+    """A mean over repeats, with its 95 % interval; one repeat has neither error nor interval."""
 
     mean: float
     standard_error: float | None
@@ -30,15 +21,7 @@ class Mean(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """What permuted test labels give.
-
-    Attributes
-    ----------
-    mean : float
-        Percent.
-    interval : (float, float)
-        Of the mean over repeats, 95 %.
-    """
+    """What permuted test labels give in percent, with the 95 % interval of its mean."""
 
     mean: float
     interval: tuple[float, float]
@@ -47,13 +30,8 @@ class Chance(NamedTuple):
 class Difference(NamedTuple):
     """How much better one learner is than another on the same sessions.
 
-    Attributes
-    ----------
-    mean, standard_error, interval
-        As in `Mean`.
-    p : float or None
-        Probability of a mean difference as large if learners were exchangeable in each session, by
-        random signs.
+    `p` is the probability of a mean difference as large if learners were exchangeable in each
+    session, by random signs.
     """
 
     mean: float

@@ -68,13 +68,7 @@ class AnyStudy(Protocol):
 
 
 def checked(cell: AnyCell, data: Any) -> Any:
-    """Return plain data as the result of a cell.
-
-    Raises
-    ------
-    StudyError
-        If it is not of this cell, or not a result at all.
-    """
+    """Return plain data as the result of a cell, if they are that."""
     try:
         result = cell.result.model_validate(data)
     except ValidationError as error:
@@ -99,11 +93,6 @@ def open_study(
     folder : path-like
     kinds : sequence of classes
         The kinds of study that it may be, such as ``(Study, LabelledStudy)``.
-
-    Raises
-    ------
-    StudyError
-        If there is none, or if a file is damaged.
     """
     study = _read_study(Path(folder), _read_document(Path(folder)), kinds)
     return study, read_results(study, folder)
@@ -115,13 +104,7 @@ def is_study(folder: str | os.PathLike) -> bool:
 
 
 def read_results(study: AnyStudy, folder: str | os.PathLike) -> Results:
-    """Return the finished cells of a study.
-
-    Raises
-    ------
-    StudyError
-        If a file is not what it should be. It is left as it is.
-    """
+    """Return the finished cells of a study; a damaged file is refused and left as it is."""
     results = {}
     for cell in study.cells:
         path = _cell_path(folder, cell)
@@ -192,13 +175,7 @@ def keep_rows(folder: str | os.PathLike, results: Results, rows: Sequence[Scored
 
 
 def read_rows(study: AnyStudy, folder: str | os.PathLike, results: Results) -> list[Any]:
-    """Return the table of a study as `run_study` kept it.
-
-    Raises
-    ------
-    StudyError
-        If it is missing, damaged, or of other finished cells.
-    """
+    """Return the table of a study as `run_study` kept it."""
     path, again = Path(folder) / RESULTS, "run the command that made the study again"
     if not path.exists():
         raise StudyError(f"{path}: is missing; {again}")
