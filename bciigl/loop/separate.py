@@ -18,14 +18,9 @@ from bciigl.source import Source
 
 
 def separate_steps(
-    protocol: Protocol,
-    source: Source,
-    participant: Participant,
-    place: RunId,
-    *,
-    elapsed: float = 0.0,
+    protocol: Protocol, source: Source, participant: Participant, place: RunId
 ) -> Steps:
-    """Let a run happen as in the paper's code; parameters as in `trial_steps`.
+    """Let a run happen as in the paper's code.
 
     A series is scaled by its maximum, so it exists only when all its events are known: all
     imagination comes first, and trials are finished when the run is over. That changes nothing for

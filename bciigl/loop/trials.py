@@ -11,12 +11,7 @@ from bciigl.estimate import context, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import (
-    decision_seconds,
-    frames_complete,
-    frames_per_run,
-    trial_start,
-)
+from bciigl.protocol.schedule import decision_seconds, frames_complete, frames_per_run, trial_start
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import Frames, RunId, Shown, Trial
 from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
@@ -44,17 +39,9 @@ Steps = Generator[Decision | Trial, Shown | None, Series]
 
 
 def trial_steps(
-    protocol: Protocol,
-    source: Source,
-    participant: Participant,
-    place: RunId,
-    *,
-    elapsed: float = 0.0,
+    protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
 ) -> Steps:
-    """Let a run happen, step by step, whatever its frames come from. Those missing stay so.
-
-    `elapsed` are the seconds of the run that were recorded before, where it is resumed.
-    """
+    """Let a run happen, step by step, of which some trials were recorded before."""
     length = frames_per_run(protocol, participant.trials)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
@@ -68,6 +55,7 @@ def trial_steps(
                 frames[frame.index] = frame.values
         return frames[:stop]
 
+    elapsed = trial_start(protocol, past) if past else 0.0
     source.begin_run(*place, length, elapsed=elapsed)
     for trial in range(participant.trials):
         source.announce(participant.imagine(trial))
@@ -111,7 +99,14 @@ def run_trials(
             if step.trial >= len(past):
                 on_guess(step.trial)
             continue
-        _keep_or_compare(step, len(trials), past, keep)
+        number = len(trials)
+        if number >= len(past):
+            keep(number, step)
+        elif not step.same_as(past[number]):
+            raise JournalError(
+                f"trial {number + 1} of the run does not come out as the journal has it: it was "
+                "written by another version of bciigl or its packages; resume it with that one"
+            )
         notify_agent(agent, step)
         trials.append(step)
 
@@ -119,13 +114,8 @@ def run_trials(
 def notify_agent(agent: Agent, trial: Trial) -> None:
     """Let an agent observe copies of a trial's arrays; not if too many frames were missing."""
     if trial.usable:
-        agent.observe(
-            trial.context.copy(),
-            trial.action,
-            trial.feedback.copy(),
-            trial.propensity,
-            catch=trial.catch,
-        )
+        seen, answer = trial.context.copy(), trial.feedback.copy()
+        agent.observe(seen, trial.action, answer, trial.propensity, catch=trial.catch)
 
 
 def _guess(agent: Agent, seen: np.ndarray) -> Shown:
@@ -138,13 +128,3 @@ def _guess(agent: Agent, seen: np.ndarray) -> Shown:
             f"above 0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
         )
     return Shown(int(choice.action), float(choice.propensity), bool(choice.explored))
-
-
-def _keep_or_compare(trial: Trial, number: int, past: Sequence[Trial], keep: Keep) -> None:
-    if number >= len(past):
-        keep(number, trial)
-    elif not trial.same_as(past[number]):
-        raise JournalError(
-            f"trial {number + 1} of the run does not come out as the journal has it: it was "
-            "written by another version of bciigl or its packages; resume it with that one"
-        )

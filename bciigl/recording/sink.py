@@ -58,17 +58,16 @@ class DatasetSink:
 
     def __init__(
         self,
-        folder: Path,
         journal: Journal,
         protocol: Protocol,
         region: Region,
         group: str,
         sidecar: Mapping[str, Any],
     ) -> None:
-        self._folder, self._journal, self._sidecar = folder, journal, sidecar
+        self._folder, self._journal, self._sidecar = journal.path.parent, journal, sidecar
         self._protocol, self._region = protocol, region
-        remove_unfinished(folder)
-        write_description(folder, protocol, region, group)
+        remove_unfinished(self._folder)
+        write_description(self._folder, protocol, region, group)
         self._known = _known(journal)
         self._digests: dict[str, str] | None = None
 
