@@ -92,22 +92,15 @@ def write_description(
     _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
     write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
     write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": [group]})
-    about = GROUPS.get(group, group)
-    _write_json(
-        folder / "participants.json",
-        {"group": {"Description": "Who they are", "Levels": {group: about}}},
-    )
+    about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}
+    _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
-    trial_type = {"Description": "What happens to the brain", "Levels": levels}
-    _write_json(
-        folder / f"task-{task_label(protocol)}_events.json", {"trial_type": trial_type, **_COLUMNS}
-    )
-    _begin_derivative(
-        folder / ESTIMATES, f"{protocol.name}: contexts and feedback", _ESTIMATE_FILES
-    )
+    columns = {"trial_type": {"Description": "What happens to the brain", "Levels": levels}}
+    _write_json(folder / f"task-{task_label(protocol)}_events.json", columns | _COLUMNS)
+    name = f"{protocol.name}: contexts and feedback"
+    _begin_derivative(folder / ESTIMATES, name, _ESTIMATE_FILES)
     write_text(folder / PROTOCOL, dump(protocol), overwrite=True)
-    inside = np.ones(len(region), np.uint8)
-    write_image(folder / MASK, *region.box(inside))
+    write_image(folder / MASK, *region.box(np.ones(len(region), np.uint8)))
 
 
 def write_run(
@@ -124,6 +117,8 @@ def write_run(
     """
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
+    task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}
+    task["RepetitionTime"] = protocol.timing.tr
     for name, kinds in series(protocol).items():
         stem = run_stem(protocol, *place, name)
         (folder / stem.parent).mkdir(parents=True, exist_ok=True)
@@ -132,18 +127,15 @@ def write_run(
             beside(folder, stem, ending) for ending in ("bold.nii.gz", "bold.json", "events.tsv")
         )
         write_image(bold, image, affine, protocol.timing.tr)
-        _write_json(about, {**_bold(protocol), **(sidecar or {})})
+        _write_json(about, task | dict(sidecar or {}))
         write_table(events, _events(protocol, kinds, run.trials))
         written += [bold, about, events]
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
+    so_far = np.array([each.feedback for each in run.trials])
     with written_file(path) as temporary:
-        np.savez(
-            temporary,
-            **run_arrays(run.trials, run.feedback),
-            feedback_so_far=np.array([each.feedback for each in run.trials]),
-        )
+        np.savez(temporary, **run_arrays(run.trials, run.feedback), feedback_so_far=so_far)
     written.append(path)
     if run.status:
         path = beside(folder / ESTIMATES, stem, "frames.tsv")
@@ -188,8 +180,9 @@ def _events(
     offsets = event_offsets(protocol)
     rows = [
         (
-            _number(trial_start(protocol, number) + offsets[kind]),
-            _number(protocol.timing.event),
+            # Without the last digits, in which sums of decimals are not exact.
+            f"{trial_start(protocol, number) + offsets[kind]:.12g}",
+            f"{protocol.timing.event:.12g}",
             kind,
             str(number + 1),
             str(protocol.task.options[trial.action]),
@@ -201,19 +194,6 @@ def _events(
     ]
     names = ("onset", "duration", "trial_type", *_COLUMNS)
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-
-
-def _number(value: float) -> str:
-    """Return a number without the last digits, in which sums of decimals are not exact."""
-    return f"{value:.12g}"
-
-
-def _bold(protocol: Protocol) -> dict[str, Any]:
-    return {
-        "TaskName": protocol.name,
-        "TaskDescription": protocol.description or protocol.name,
-        "RepetitionTime": protocol.timing.tr,
-    }
 
 
 def _description(name: str, kind: str) -> dict[str, Any]:

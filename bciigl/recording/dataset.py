@@ -80,24 +80,36 @@ class Dataset:
     def _session(self, name: str) -> Session:
         paths = self._runs(name)
         runs = {_run_number(path): _arrays(path) for path in paths}
-        truths = [self._truth_of(path) for path in paths]
+        truths = [self._truth_of(path, runs[_run_number(path)]) for path in paths]
         try:
             return joined_session(self.protocol, runs, truths)
         except ValueError as error:
             raise DatasetError(f"{self.folder}: {error}") from None
 
-    def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
-        """Return what was recorded in a run, (frames, voxels); by name if in several series.
+    @cached_property
+    def region(self) -> Region:
+        """The recorded voxels: those of the mask or, in another's dataset, all that vary."""
+        path = self.folder / MASK
+        if path.exists() or (self.folder / PROTOCOL).exists():
+            image = read_image(path)
+            return Region(np.argwhere(image.data > 0), image.affine)
+        path = self.bold("train", 1)
+        image = read_image(path)
+        if image.data.ndim != 4:
+            raise DatasetError(f"{path}: should be a series of volumes")
+        return Region(np.argwhere(np.ptp(np.nan_to_num(image.data), axis=3) > 0), image.affine)
 
-        Voxels are in the order of contexts, or of a given region.
-        """
-        if region is None:
-            image = read_image(self.folder / MASK)
-            region = Region(np.argwhere(image.data > 0), image.affine)
-        found = {
-            name: _voxels(self.bold(session, run, name), region) for name in series(self.protocol)
-        }
+    def frames(self, session: str, run: int) -> Frames:
+        """Return what was recorded in a run, (frames, voxels); by name if in several series."""
+        found = {name: self._voxels(session, run, name) for name in series(self.protocol)}
         return found if len(found) > 1 else next(iter(found.values()))
+
+    def _voxels(self, session: str, run: int, name: str) -> np.ndarray:
+        path = self.bold(session, run, name)
+        data = read_image(path).data
+        if data.ndim != 4 or (self.region.voxels.max(axis=0) >= data.shape[:3]).any():
+            raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
+        return data[self.region.index].T
 
     def bold(self, session: str, run: int, name: str = "") -> Path:
         """Return where the frames of a run are; of a series, where there are several."""
@@ -123,7 +135,7 @@ class Dataset:
                     f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "
                     f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s"
                 )
-            (action,) = _numbers(self.folder, [event.guess], options)
+            (action,) = _places(self.folder, [event.guess], options)
             shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)
         return [shown[each] for each in sorted(shown)]
 
@@ -142,28 +154,23 @@ class Dataset:
             path = found[0] if len(found) == 1 and not name else path
         return path
 
-    def _truth_of(self, interactions: Path) -> Truth | None:
-        """Return the truth about a run, given where its interactions are."""
+    def _truth_of(self, interactions: Path, arrays: Mapping[str, np.ndarray]) -> Truth | None:
+        """Return the truth about a run, given where its interactions are, and these."""
         if not (self.folder / TRUTH).is_dir():
             return None
-        within = interactions.relative_to(self.folder / ESTIMATES)
-        name = within.name.replace("_interactions.npz", "_truth.tsv")
-        truth = self._read_truth(self.folder / TRUTH / within.parent / name)
-        trials = len(_arrays(interactions)["action"])
+        path = self.folder / TRUTH / interactions.relative_to(self.folder / ESTIMATES)
+        path = path.with_name(path.name.replace("_interactions.npz", "_truth.tsv"))
+        truth, trials = self._read_truth(path), len(arrays["action"])
         if len(truth.meant) != trials:
-            path = self.folder / TRUTH / within.parent / name
             raise DatasetError(f"{path}: has {len(truth.meant)} trials, not {trials}")
         return truth
 
     def _read_truth(self, path: Path) -> Truth:
         table = read_table(path, _TRUTH)
         options = [str(each) for each in self.protocol.task.options]
-        known = {name: options if name in ("meant", "imagined") else _WORDS for name in _TRUTH}
-        numbers = {name: _numbers(path, table[name], known[name]) for name in _TRUTH}
-        return Truth(
-            **{name: each.astype(bool) if known[name] is _WORDS else each
-               for name, each in numbers.items()}
-        )  # fmt: skip
+        meant, imagined = (_places(path, table[each], options) for each in ("meant", "imagined"))
+        match, judged = (_places(path, table[each], _WORDS) for each in ("match", "judged"))
+        return Truth(meant, match.astype(bool), imagined, judged.astype(bool))
 
     def _runs(self, session: str) -> list[Path]:
         """Return the files with the interactions of each run, in order."""
@@ -218,7 +225,7 @@ def joined_session(
     if any(each is None for each in truths):
         return Session(interactions)
     joined = {name: np.concatenate([getattr(each, name) for each in truths]) for name in _TRUTH}
-    return Session(interactions, Truth(**{name: each[usable] for name, each in joined.items()}))
+    return Session(interactions, Truth(**joined).rows(usable))
 
 
 def is_dataset(folder: str | os.PathLike) -> bool:
@@ -237,27 +244,15 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
     return Dataset(folder, load(folder / PROTOCOL, files=False))
 
 
-def _voxels(path: Path, region: Region) -> np.ndarray:
-    """Return the frames of a region, (frames, voxels)."""
-    data = read_image(path).data
-    if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
-        raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
-    return data[region.index].T
-
-
 def _events(path: Path) -> list[RecordedEvent]:
     names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
-    table = read_table(path, names)
+    read = (float, float, str, int, str, float, "true".__eq__, "true".__eq__)
+    rows = zip(*read_table(path, names).values(), strict=True)
     try:
         return [
-            RecordedEvent(
-                float(onset), float(duration), kind, int(trial), guess, float(propensity),
-                explored == "true", catch == "true",
-            )
-            for onset, duration, kind, trial, guess, propensity, explored, catch in zip(
-                *table.values(), strict=True
-            )
-        ]  # fmt: skip
+            RecordedEvent(*(each(text) for each, text in zip(read, row, strict=True)))
+            for row in rows
+        ]
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
 
@@ -294,10 +289,9 @@ def _run_number(path: Path) -> int:
     return int(found[1]) if found else 1
 
 
-def _numbers(path: Path, values: list[str], known: list[str]) -> np.ndarray:
+def _places(path: Path, values: list[str], known: list[str]) -> np.ndarray:
     """Return at which place in `known` each value is."""
-    places = {word: place for place, word in enumerate(known)}
-    for value in values:
-        if value not in places:
-            raise DatasetError(f"{path}: {shortened(value)} should be one of {', '.join(known)}")
-    return np.array([places[value] for value in values], int)
+    if unknown := [each for each in values if each not in known]:
+        wrong = shortened(unknown[0])
+        raise DatasetError(f"{path}: {wrong} should be one of {', '.join(known)}")
+    return np.array([known.index(each) for each in values], int)

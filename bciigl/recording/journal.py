@@ -18,6 +18,7 @@ from typing import Any
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, named_errors, written_file
 from bciigl.base.json_files import parse_json
+from bciigl.base.progress import silent
 from bciigl.recording.layout import JOURNAL, POLICY
 
 VERSION = 2
@@ -38,7 +39,7 @@ class Journal:
 
     @classmethod
     def create(
-        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = lambda: None
+        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = silent
     ) -> "Journal":
         """Begin a journal in a folder that is absent, or holds nothing.
 
@@ -84,9 +85,10 @@ class Journal:
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Yield what was appended after the header, from the beginning."""
-        lines = self._lines()
-        next(lines)
-        return lines
+        with self.path.open("rb") as file:
+            next(file)
+            for line in file:
+                yield _entry(line)
 
     def sync(self) -> None:
         """Have the disk keep what was written, so that not even a power cut loses it."""
@@ -103,11 +105,6 @@ class Journal:
         """Delete the file: the session is over."""
         self.path.unlink()
         self.close()
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        with self.path.open("rb") as file:
-            for line in file:
-                yield _entry(line)
 
 
 def _line(entry: dict[str, Any]) -> bytes:
@@ -139,9 +136,10 @@ def _read(path: Path) -> tuple[dict[str, Any], int]:
                 break
             header = header or entry
             whole += len(line)
-    if header is not None and header.get("version") == 1:
+    version = header and header.get("version")
+    if version == 1:
         raise JournalError(f"{path}: was begun by bciigl 0.1: resume it with that version")
-    if header is None or header.get("version") != VERSION:
+    if version != VERSION:
         raise JournalError(f"{path}: is not a journal that this version can resume")
     return header, whole
 

@@ -48,12 +48,10 @@ class Trial(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, without loss; None stands for a value that is not a number."""
-        arrays = {"context": self.context, "feedback": self.feedback}
-        plain = {
-            name: [each if each == each else None for each in array.tolist()]
-            for name, array in arrays.items()
-        }
-        return {**self._asdict(), **plain}
+        plain = self._asdict()
+        for name in ("context", "feedback"):
+            plain[name] = [each if each == each else None for each in plain[name].tolist()]
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
@@ -83,10 +81,6 @@ class RecordedRun(NamedTuple):
 
 def run_arrays(trials: Sequence[Trial], feedback: np.ndarray) -> dict[str, np.ndarray]:
     """Return the trials of a run as arrays, with feedback estimated from the whole run."""
-    return {
-        "context": np.array([each.context for each in trials]),
-        "action": np.array([each.action for each in trials]),
-        "propensity": np.array([each.propensity for each in trials]),
-        "catch": np.array([each.catch for each in trials]),
-        "feedback": feedback,
-    }
+    names = ("context", "action", "propensity", "catch")
+    arrays = {name: np.array([getattr(each, name) for each in trials]) for name in names}
+    return {**arrays, "feedback": feedback}

@@ -55,12 +55,15 @@ class Source(ABC):
         source of the same fingerprint.
     group : str
         What kind of participant the recording is of, as in ``participants.tsv``.
+    sidecar : dict
+        What the recording's JSON sidecar says about the scanner besides the TR.
     """
 
     tr: float
     region: Region
     fingerprint: str = ""
     group: str = "participant"
+    sidecar: Mapping[str, Any] = {}
 
     @property
     def n_voxels(self) -> int:
@@ -71,11 +74,6 @@ class Source(ABC):
     def affine(self) -> np.ndarray:
         """From voxel indices to millimetres, (4, 4)."""
         return self.region.affine
-
-    @property
-    def sidecar(self) -> Mapping[str, Any]:
-        """What the recording's JSON sidecar says about the scanner besides the TR."""
-        return {}
 
     @abstractmethod
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:

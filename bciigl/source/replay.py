@@ -8,12 +8,9 @@ import numpy as np
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import Specification
 from bciigl.brain.events import Event, trial_event
-from bciigl.brain.images import read_image
-from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import series
 from bciigl.recording import Dataset
-from bciigl.recording.layout import MASK
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
 from bciigl.source.interface import MISSING, OK, Frame, Source
@@ -41,16 +38,15 @@ class ReplaySource(Source):
             raise BciiglError("source.path: should be the folder of the dataset to play back")
         if len(series(protocol)) > 1:
             raise BciiglError("a replay has one series of frames: use recording: shared")
-        self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
-        self._protocol = protocol
         self.tr = protocol.timing.tr
-        self.region = _region(self._dataset)
+        self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
+        self.region = self._dataset.region
         self._values = np.zeros((0, self.n_voxels))
         self._next = self._length = 0
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run that was recorded."""
-        self._values = self._dataset.frames(session, run, self.region)
+        self._values = self._dataset.frames(session, run)
         self._next, self._length = 0, frames
 
     def read(self, stop: int) -> list[Frame]:
@@ -64,7 +60,7 @@ class ReplaySource(Source):
 
     def participant(self, session: str, run: int, trials: int) -> "RecordedPerson":
         """Return the person of the recording."""
-        return RecordedPerson(self._protocol, self._dataset, session, run, trials)
+        return RecordedPerson(self._dataset, session, run, trials)
 
     def _frame(self, index: int) -> Frame:
         values = self._values[index] if index < len(self._values) else None
@@ -76,10 +72,8 @@ class ReplaySource(Source):
 class RecordedPerson:
     """The participant of a recorded run: what was shown is known, and perhaps what was true."""
 
-    def __init__(
-        self, protocol: Protocol, dataset: Dataset, session: str, run: int, trials: int
-    ) -> None:
-        self._protocol, self.trials = protocol, trials
+    def __init__(self, dataset: Dataset, session: str, run: int, trials: int) -> None:
+        self._protocol, self.trials = dataset.protocol, trials
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
         if len(self._shown) != trials:
@@ -106,18 +100,6 @@ class RecordedPerson:
     def truth(self, actions: list[int]) -> Truth | None:
         """Return what was true, if the recording has it."""
         return self._truth
-
-
-def _region(dataset: Dataset) -> Region:
-    """Return the voxels of a recording: those of its mask, or all that vary."""
-    path = dataset.folder / MASK
-    if path.exists():
-        image = read_image(path)
-        return Region(np.argwhere(image.data > 0), image.affine)
-    image = read_image(dataset.bold("train", 1))
-    if image.data.ndim != 4:
-        raise BciiglError(f"{dataset.bold('train', 1)}: should be a series of volumes")
-    return Region(np.argwhere(np.ptp(np.nan_to_num(image.data), axis=3) > 0), image.affine)
 
 
 REPLAY = Specification("replay", ReplaySource, "recording, played back", "from a recording")
