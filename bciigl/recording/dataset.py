@@ -88,28 +88,20 @@ class Dataset:
 
     @cached_property
     def region(self) -> Region:
-        """The recorded voxels: those of the mask or, in another's dataset, all that vary."""
-        path = self.folder / MASK
-        if path.exists() or (self.folder / PROTOCOL).exists():
-            image = read_image(path)
-            return Region(np.argwhere(image.data > 0), image.affine)
-        path = self.bold("train", 1)
-        image = read_image(path)
-        if image.data.ndim != 4:
-            raise DatasetError(f"{path}: should be a series of volumes")
-        return Region(np.argwhere(np.ptp(np.nan_to_num(image.data), axis=3) > 0), image.affine)
+        """The recorded voxels, in the order of contexts."""
+        image = read_image(self.folder / MASK)
+        return Region(np.argwhere(image.data > 0), image.affine)
 
-    def frames(self, session: str, run: int) -> Frames:
+    def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
         """Return what was recorded in a run, (frames, voxels); by name if in several series."""
-        found = {name: self._voxels(session, run, name) for name in series(self.protocol)}
+        region, found = self.region if region is None else region, {}
+        for name in series(self.protocol):
+            path = self.bold(session, run, name)
+            data = read_image(path).data
+            if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
+                raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
+            found[name] = data[region.index].T
         return found if len(found) > 1 else next(iter(found.values()))
-
-    def _voxels(self, session: str, run: int, name: str) -> np.ndarray:
-        path = self.bold(session, run, name)
-        data = read_image(path).data
-        if data.ndim != 4 or (self.region.voxels.max(axis=0) >= data.shape[:3]).any():
-            raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
-        return data[self.region.index].T
 
     def bold(self, session: str, run: int, name: str = "") -> Path:
         """Return where the frames of a run are; of a series, where there are several."""

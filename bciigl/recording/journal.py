@@ -165,9 +165,8 @@ def _locked(folder: Path) -> Iterator[int]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield lock
-    except BlockingIOError as error:
+    except BaseException as error:
         os.close(lock)
-        raise JournalError(f"{folder}: another process is recording there") from error
-    except BaseException:
-        os.close(lock)
+        if isinstance(error, BlockingIOError):
+            raise JournalError(f"{folder}: another process is recording there") from error
         raise

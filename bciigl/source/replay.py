@@ -8,9 +8,12 @@ import numpy as np
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import Specification
 from bciigl.brain.events import Event, trial_event
+from bciigl.brain.images import read_image
+from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import series
 from bciigl.recording import Dataset
+from bciigl.recording.layout import MASK
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
 from bciigl.source.interface import MISSING, OK, Frame, Source
@@ -40,13 +43,13 @@ class ReplaySource(Source):
             raise BciiglError("a replay has one series of frames: use recording: shared")
         self.tr = protocol.timing.tr
         self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
-        self.region = self._dataset.region
+        self.region = _region(self._dataset)
         self._values = np.zeros((0, self.n_voxels))
         self._next = self._length = 0
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run that was recorded."""
-        self._values = self._dataset.frames(session, run)
+        self._values = self._dataset.frames(session, run, self.region)
         self._next, self._length = 0, frames
 
     def read(self, stop: int) -> list[Frame]:
@@ -100,6 +103,17 @@ class RecordedPerson:
     def truth(self, actions: list[int]) -> Truth | None:
         """Return what was true, if the recording has it."""
         return self._truth
+
+
+def _region(dataset: Dataset) -> Region:
+    """Return the voxels of a recording: those of its mask, or all that vary."""
+    if (dataset.folder / MASK).exists():
+        return dataset.region
+    path = dataset.bold("train", 1)
+    image = read_image(path)
+    if image.data.ndim != 4:
+        raise BciiglError(f"{path}: should be a series of volumes")
+    return Region(np.argwhere(np.ptp(np.nan_to_num(image.data), axis=3) > 0), image.affine)
 
 
 REPLAY = Specification("replay", ReplaySource, "recording, played back", "from a recording")

@@ -14,10 +14,6 @@ PERMUTED = "rewards permuted"
 MEAN_REMOVED = "region mean removed"
 
 
-def _as_it_is(sessions: Sessions, rng: np.random.Generator) -> Sessions:
-    return sessions
-
-
 def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
     """Return sessions in which guesses, with their answers, belong to other contexts.
 
@@ -39,17 +35,16 @@ def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
 
 def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions:
     """Return sessions in which contexts and feedback have a mean of 0 over the voxels."""
-    return {
-        name: Session(
-            replace(given, context=_centred(given.context), feedback=_centred(given.feedback)),
-            truth,
-        )
-        for name, (given, truth) in sessions.items()
-    }
-
-
-def _centred(values: np.ndarray | None) -> np.ndarray | None:
-    return None if values is None else values - values.mean(axis=1, keepdims=True)
+    found = {}
+    for name, (given, truth) in sessions.items():
+        values = {"context": given.context, "feedback": given.feedback}
+        centred = {
+            each: array - array.mean(axis=1, keepdims=True)
+            for each, array in values.items()
+            if array is not None
+        }
+        found[name] = Session(replace(given, **centred), truth)
+    return found
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ class Control:
 
     expected: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    apply: Callable[[Sessions, np.random.Generator], Sessions] = _as_it_is
+    apply: Callable[[Sessions, np.random.Generator], Sessions] = lambda sessions, rng: sessions
 
 
 CONTROLS = {

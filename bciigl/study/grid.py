@@ -17,7 +17,6 @@ from bciigl.brain.check import brain_findings
 from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
-from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.load import changed
 from bciigl.protocol.validation import validate
 from bciigl.source import make_source
@@ -206,7 +205,8 @@ class Study:
                 for setting in self.settings:
                     protocol = self.simulated(setting, entries[0])
                     protocol = protocol.model_copy(update={"seed": seed})
-                    cells.append(self._cell(setting, repeat, protocol, entries))
+                    where = (self.folder, self._fingerprint(protocol))
+                    cells.append(Cell(setting, repeat, protocol, entries, *where))
         return cells
 
     def simulated(self, setting: Setting, entry: Entry) -> Protocol:
@@ -236,12 +236,11 @@ class Study:
 
     def difference(self, other: "Study") -> tuple[str, Any, Any] | None:
         """Return what makes the other another study, if anything does; more repeats do not."""
-        for name, here, there in (
-            ("table", self.table, other.table),
-            ("controls", ", ".join(self.controls), ", ".join(other.controls)),
-        ):
-            if here != there:
-                return name, here or "none", there or "none"
+        if self.table != other.table:
+            return "table", self.table or "none", other.table or "none"
+        here, there = (", ".join(each.controls) or "none" for each in (self, other))
+        if here != there:
+            return "controls", here, there
         return first_difference(self._experiment, other._experiment)
 
     @property
@@ -268,17 +267,15 @@ class Study:
         """Return the first finished session at the highest noise; a control's if need be."""
         finished = [cell for cell in self.cells if cell.key in results]
         plain = [cell for cell in finished if cell.entries[0].control is None]
-        order = lambda cell: (cell.setting.noise, -cell.repeat)  # noqa: E731
-        return max(plain or finished, key=order, default=None)
+        return max(
+            plain or finished, key=lambda cell: (cell.setting.noise, -cell.repeat), default=None
+        )
 
-    def _cell(
-        self, setting: Setting, repeat: int, protocol: Protocol, entries: tuple[Entry, ...]
-    ) -> Cell:
+    def _fingerprint(self, protocol: Protocol) -> str:
         where = (protocol.source, protocol.brain.subject, protocol.brain.region)
         if where not in self._fingerprints:
             self._fingerprints[where] = make_source(protocol, self.folder).fingerprint
-        fingerprint = self._fingerprints[where]
-        return Cell(setting, repeat, protocol, entries, self.folder, fingerprint)
+        return self._fingerprints[where]
 
     @cached_property
     def _fingerprints(self) -> dict[tuple, str]:
@@ -293,15 +290,12 @@ class Study:
         if found is not None and not findings:
             findings = brain_findings(found, Path(self.folder or ""))
         if findings:
-            raise StudyError("\n".join(_finding(each, changes) for each in findings))
+            given = ", ".join(f"{name}={value}" for name, value in changes.items())
+            said = [f"{'.'.join(map(str, each.path))}: {each.message}" for each in findings]
+            raise StudyError("\n".join(printable(f"with {given}: {each}") for each in said))
         return found
 
 
 def in_words(varied: Mapping[str, Any]) -> str:
     """Return the values of varied fields, such as ``timing.isi = 3``."""
     return ", ".join(f"{name} = {value}" for name, value in varied.items())
-
-
-def _finding(finding: Finding, changes: Mapping[str, Any]) -> str:
-    given = ", ".join(f"{name}={value}" for name, value in changes.items())
-    return printable(f"with {given}: {'.'.join(map(str, finding.path))}: {finding.message}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
@@ -27,6 +26,7 @@ from bciigl.learn.interactions import (
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.truth import Session, Truth
+from bciigl.study.statistics import share_with_interval
 
 FIFTHS = 5
 Sessions = Mapping[str, Session]
@@ -95,11 +95,9 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
         name: _session(each, "" if name == "train" else "test_") for name, each in sessions.items()
     }
     train = found["train"].interactions
-    for given, _ in found.values():
-        features = train.context.shape[1]
-        if given.context.shape[1] != features:
-            got = given.context.shape[1]
-            raise InputError(f"test_context must have {features} features, got {got}")
+    features, *others = (given.context.shape[1] for given, _ in found.values())
+    if others not in ([], [features]):
+        raise InputError(f"test_context must have {features} features, got {others[0]}")
     labels = [truth.meant for _, truth in found.values() if truth and truth.meant is not None]
     shown = np.concatenate([train.action, *labels])
     n_actions = train.n_actions
@@ -107,8 +105,7 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
         n_actions = max(2, int(shown.max()) + 1)  # labels may show actions that were never taken
     arrays = {name: getattr(train, name) for name in ("propensity", "run", "catch")}
     data = prepare(train.context, train.action, train.feedback, **arrays, n_actions=n_actions)
-    train = replace(train, feedback=data.feedback)
-    found["train"] = found["train"]._replace(interactions=train)
+    found["train"] = Session(replace(train, feedback=data.feedback), found["train"].truth)
     return {
         name: Session(replace(given, n_actions=data.n_actions), truth)
         for name, (given, truth) in found.items()
@@ -205,6 +202,11 @@ class Result:
         """How far the learner can be trusted, if it knows."""
         return getattr(self.learner, "diagnosis_", None)
 
+    @property
+    def objective(self) -> float | None:
+        """Of full-CI IGL."""
+        return getattr(self.learner, "objective_", None)
+
     def as_dict(self, options: Sequence[object] | None = None) -> dict[str, Any]:
         """Return plain data, as for JSON, with the options' own names where they are given."""
         found = self.diagnosis
@@ -212,7 +214,7 @@ class Result:
             "accuracy": self.accuracy,
             "interval": self.interval,
             "match_rates": self.match_rates,
-            "objective": getattr(self.learner, "objective_", None),
+            "objective": self.objective,
             "diagnosis": None if found is None else found.named(options).as_dict(),
         }
 
@@ -300,7 +302,8 @@ def learn_from(
     chosen, right = fitted.predict(test.context, run=test.run), truth.meant
     confusion = np.zeros((train.n_actions, train.n_actions), int)
     np.add.at(confusion, (right, chosen), 1)
-    return Result(learner.id, fitted, *share_with_interval(chosen == right), confusion)
+    share = share_with_interval(np.sum(chosen == right), len(right))
+    return Result(learner.id, fitted, *share, confusion)
 
 
 def fit_learner(
@@ -316,12 +319,8 @@ def fit_learner(
     Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
     """
     given = interactions
-    parameters = {
-        "n_actions": given.n_actions,
-        "match_rate": given.match_rate,
-        "one_right": one_right,
-        "random_state": seed,
-    }
+    parameters = {"n_actions": given.n_actions, "match_rate": given.match_rate}
+    parameters |= {"one_right": one_right, "random_state": seed}
     known = inspect.signature(learner.make).parameters
     made = learner.make(**{name: each for name, each in parameters.items() if name in known})
     if learner.told == "label":
@@ -330,12 +329,6 @@ def fit_learner(
     if learner.told == "reward":
         return made.fit(given.context, given.action, truth.match, **how)
     return made.fit(given.context, given.action, given.feedback, **how, catch=given.catch)
-
-
-def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """Return how many percent are true, and their 95 % interval by Wilson's method."""
-    interval = binomtest(int(true.sum()), len(true)).proportion_ci(method="wilson")
-    return 100 * float(true.mean()), (100 * interval.low, 100 * interval.high)
 
 
 def matches_by_fifths(session: Session) -> list[float | None] | None:

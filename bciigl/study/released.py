@@ -9,22 +9,14 @@ import numpy as np
 from bciigl.base.arrays import read_array
 from bciigl.base.progress import Progress, silent
 from bciigl.base.registry import LEARNERS
-from bciigl.base.seeds import Seed
-from bciigl.learn.diagnose import TRUST
 from bciigl.learn.interactions import InputError
-from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
+from bciigl.study.cell import entry_result
+from bciigl.study.controls import MEAN_REMOVED, PERMUTED
 from bciigl.study.grid import Entry, StudyError
-from bciigl.study.learning import (
-    Result,
-    Sessions,
-    check_arrays,
-    learn_from,
-    learners_for,
-    load_arrays,
-    select,
-)
-from bciigl.study.rows import Row, published_for
-from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
+from bciigl.study.learning import Sessions, check_arrays, learners_for, load_arrays, select
+from bciigl.study.results import EntryResult
+from bciigl.study.rows import Row, row_of
+from bciigl.study.statistics import Mean, accuracy, mean_of, share_with_interval
 from bciigl.study.table2 import NAME
 
 # The released arrays have 50 runs, and test rows share their noise with the training rows of the
@@ -78,39 +70,23 @@ def _entries(sessions: Sessions) -> list[Entry]:
     return learners + [Entry(first, each) for each in (PERMUTED, MEAN_REMOVED)]
 
 
-def _result(sessions: Sessions, entry: Entry, draw: int) -> Result:
+def _result(sessions: Sessions, entry: Entry, draw: int) -> EntryResult:
     if LEARNERS.get(entry.learner).told == "label":
         taught = select(sessions, None, TRAIN_RUNS)["test"]
         tested = select(sessions, None, TEST_RUNS)["test"]
-        return learn_from({"train": taught, "test": tested}, entry.learner)
-    chosen = select(sessions, TRAIN_RUNS, TEST_RUNS)
-    if entry.control is not None:
-        rng = Seed(0).rng("control", entry.control, draw)
-        chosen = CONTROLS[entry.control].apply(chosen, rng)
-    return learn_from(chosen, entry.learner)
+        chosen = {"train": taught, "test": tested}
+    else:
+        chosen = select(sessions, TRAIN_RUNS, TEST_RUNS)
+    return EntryResult(**entry_result(chosen, entry, 0, draw))
 
 
-def _row(noise: float, entry: Entry, results: list[Result]) -> Row:
-    accuracies = [each.accuracy for each in results]
-    one = Mean(accuracies[0], None, results[0].interval)
-    confusions = [each.confusion for each in results]
-    verdicts = [each.diagnosis.verdict for each in results if each.diagnosis is not None]
-    return Row(
-        noise,
-        {},
-        *entry,
-        one if len(results) == 1 else mean_of(accuracies),
-        accuracies,
-        permutation_chance(confusions),
-        percent(map(failed_option, confusions)),
-        percent(each == TRUST for each in verdicts),
-        getattr(results[0].learner, "objective_", None),
-        None,
-        {},
-        None,
-        None,
-        published_for(NAME, *entry, noise),
-    )
+def _row(noise: float, entry: Entry, results: list[EntryResult]) -> Row:
+    accuracies = [accuracy(each.confusion) for each in results]
+    right, tested = np.trace(results[0].confusion), np.sum(results[0].confusion)
+    one = Mean(accuracies[0], None, share_with_interval(right, tested)[1])
+    mean = one if len(results) == 1 else mean_of(accuracies)
+    objectives = (results[0].objective, None)
+    return row_of(noise, {}, entry, mean, accuracies, results, objectives, table=NAME)
 
 
 def _released(folder: Path) -> dict[float, Sessions]:

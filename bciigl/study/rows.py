@@ -1,7 +1,8 @@
 """The rows of a study's table: for each setting and learner, what all repeats add up to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -182,17 +183,21 @@ def rows(study: Study, results: Results) -> list[Row]:
                     for other in others
                     if same and set(mine[entry.label]) & set(mine.get(other, ()))
                 }
-                paper = published_for(study.table, *entry, setting.noise)
                 about = summary(protocol)
-                table.append(_row(setting, *entry, found[entry.label], paired, paper, about))
+                hours = about["scanner_hours"], about["test_scanner_hours"]
+                accuracies = [value for _, value in sorted(mine[entry.label].items())]
+                mean, repeats = within(mean_of(accuracies), 0.0), found[entry.label].values()
+                pairs = [(each.objective, truth) for each, truth in repeats]
+                pairs = [pair for pair in pairs if None not in pair]
+                objectives = np.mean(pairs, axis=0).tolist() if pairs else (None, None)
+                learned = [each for each, _ in repeats]
+                place = (setting.noise, setting.varied, entry)
+                table.append(
+                    row_of(
+                        *place, mean, accuracies, learned, objectives, paired, hours, study.table
+                    )
+                )
     return table
-
-
-def published_for(
-    table: str | None, learner: str, control: str | None, noise: float
-) -> Published | None:
-    """Return the published figure beside a row, if there is one."""
-    return published(table, learner, noise) if table and control is None else None
 
 
 Repeats = dict[int, tuple[EntryResult, float | None]]
@@ -211,7 +216,7 @@ def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, R
 
 
 def _accuracies(repeats: Repeats) -> dict[int, float]:
-    return {repeat: accuracy(np.array(each.confusion)) for repeat, (each, _) in repeats.items()}
+    return {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
 
 
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
@@ -220,36 +225,23 @@ def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Diffe
     return within(found, -100.0)
 
 
-def _row(
-    setting: Setting,
-    learner: str,
-    control: str | None,
-    repeats: Repeats,
-    paired: dict[str, Difference],
-    paper: Published | None,
-    about: dict[str, Any],
+def row_of(
+    noise: float,
+    varied: dict[str, Any],
+    entry: Entry,
+    mean: Mean,
+    accuracies: list[float],
+    learned: Sequence[EntryResult],
+    objectives: Sequence[float | None],
+    paired: Mapping[str, Difference] = MappingProxyType({}),
+    hours: tuple[float | None, float | None] = (None, None),
+    table: str | None = None,
 ) -> Row:
-    accuracies = [value for _, value in sorted(_accuracies(repeats).items())]
-    confusions = [np.array(each.confusion) for each, _ in repeats.values()]
-    objectives = [
-        pair
-        for pair in ((each.objective, truth) for each, truth in repeats.values())
-        if None not in pair
-    ]
-    verdicts = [each.verdict for each, _ in repeats.values() if each.verdict is not None]
-    return Row(
-        setting.noise,
-        setting.varied,
-        learner,
-        control,
-        within(mean_of(accuracies), 0.0),
-        accuracies,
-        permutation_chance(confusions),
-        percent(map(failed_option, confusions)),
-        percent(each == TRUST for each in verdicts),
-        *(np.mean(objectives, axis=0).tolist() if objectives else (None, None)),
-        paired,
-        about["scanner_hours"],
-        about["test_scanner_hours"],
-        paper,
-    )
+    """Return the row of what a learner made of repeats; objectives are its own and the truth's."""
+    confusions = [each.confusion for each in learned]
+    verdicts = [each.verdict for each in learned if each.verdict is not None]
+    paper = published(table, entry.learner, noise) if table and entry.control is None else None
+    rates = permutation_chance(confusions), percent(map(failed_option, confusions))
+    trusted = percent(each == TRUST for each in verdicts)
+    values = (*rates, trusted, *objectives, dict(paired), *hours, paper)
+    return Row(noise, varied, *entry, mean, accuracies, *values)

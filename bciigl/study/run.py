@@ -24,7 +24,6 @@ from bciigl.study.store import (
     AnyStudy,
     Results,
     checked,
-    failure_path,
     keep_failure,
     keep_result,
     keep_rows,
@@ -120,10 +119,9 @@ def _run_all(
     cells: Sequence[AnyCell], results: Results, out: str | os.PathLike, run: Run, progress: Progress
 ) -> list[Path]:
     """Run the cells that have no results, and add theirs; return where it is written who failed."""
-    waiting = [cell for cell in cells if cell.key not in results]
+    waiting, failed = [cell for cell in cells if cell.key not in results], []
     done = len(cells) - len(waiting)
     progress(done, len(cells))
-    failed = []
     for cell, found in run(waiting) if waiting else ():
         try:
             if isinstance(found, str):
@@ -131,15 +129,13 @@ def _run_all(
             results[cell.key] = result = checked(cell, found)
             keep_result(out, cell, result)
         except StudyError as error:
-            keep_failure(out, cell, f"{error}\n")
-            failed.append(failure_path(out, cell))
+            failed.append(keep_failure(out, cell, f"{error}\n"))
         done += 1
         progress(done, len(cells))
     return failed
 
 
 def _add_up(study: AnyStudy, out: str | os.PathLike, results: Results) -> list[Any]:
-    """Return the table of what is finished, which is kept; nothing if nothing is."""
     rows = list(study.rows(results)) if results else []
     if rows:
         keep_rows(out, results, rows)
@@ -241,7 +237,7 @@ def _watched(client: Client, report: Notify) -> Iterator[None]:
 
 
 def attempt(cell: AnyCell) -> Found:
-    """Run a cell; return its result, or the traceback of why it failed."""
+    """Return the result of a cell, or the traceback of why it failed."""
     try:
         return cell.run()
     except Exception:

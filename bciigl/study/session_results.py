@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from bciigl import __version__
 from bciigl.base.arrays import read_arrays
@@ -29,18 +28,15 @@ from bciigl.study.learning import (
     load_sessions,
     matches_by_fifths,
     select,
-    share_with_interval,
 )
+from bciigl.study.results import Kept
+from bciigl.study.statistics import share_with_interval
 
 RESULTS, DECODED, POLICIES = "results.json", "decoded_rewards.npz", "policies"
 CURVE_POINTS = 7
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class LearnerResult(_Kept):
+class LearnerResult(Kept):
     """What one learner made of a session; attributes as in `bciigl.study.learning.Result`."""
 
     learner_id: str
@@ -52,7 +48,7 @@ class LearnerResult(_Kept):
     diagnosis: Diagnosis | FullConditionalDiagnosis | Verdict | None
 
 
-class CurvePoint(_Kept):
+class CurvePoint(Kept):
     """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
 
     learner_id: str
@@ -63,7 +59,7 @@ class CurvePoint(_Kept):
     high: float
 
 
-class RunMatches(_Kept):
+class RunMatches(Kept):
     """How many percent of the agent's guesses in a run matched, with the 95 % interval."""
 
     run: int
@@ -74,7 +70,7 @@ class RunMatches(_Kept):
     high: float
 
 
-class SessionResults(_Kept):
+class SessionResults(Kept):
     """All that was computed from a session; runs are None where they are not known."""
 
     bciigl: str
@@ -114,10 +110,6 @@ def keep_results(
     Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
     """
     train, truth = sessions["train"]
-    learners = curve_learners([each.learner_id for each in results])
-    curve = learning_curve(
-        sessions, learners, seed=seed, one_right=one_right, known=results, report=report
-    )
     document = SessionResults(
         bciigl=__version__,
         seed=seed,
@@ -129,7 +121,7 @@ def keep_results(
         actions=train.n_actions,
         uniform_guesses=bool(np.allclose(_guesses(train.propensity, train), 1 / train.n_actions)),
         learners=[_learner_result(each) for each in results],
-        learning_curve=curve,
+        learning_curve=learning_curve(sessions, results, seed, one_right, report),
         matches_by_run=matches_by_run(sessions["train"]),
         matches_by_fifths=matches_by_fifths(sessions["train"]),
     )
@@ -169,22 +161,14 @@ def read_results(dataset: Dataset) -> tuple[SessionResults, dict[str, np.ndarray
 
 
 def _learner_result(result: Result) -> LearnerResult:
-    found = result.confusion
-    return LearnerResult(
-        learner_id=result.learner_id,
-        accuracy=result.accuracy,
-        interval=result.interval,
-        confusion=None if found is None else found.tolist(),
-        match_rates=result.match_rates,
-        objective=getattr(result.learner, "objective_", None),
-        diagnosis=result.diagnosis,
-    )
+    values = {name: getattr(result, name) for name in LearnerResult.model_fields}
+    values["confusion"] = None if result.confusion is None else result.confusion.tolist()
+    return LearnerResult(**values)
 
 
 def _runs(session: Session | None) -> list[int] | None:
-    if session is None or session.interactions.run is None:
-        return None
-    return np.unique(session.interactions.run).tolist()
+    run = None if session is None else session.interactions.run
+    return None if run is None else np.unique(run).tolist()
 
 
 def _tested(sessions: Sessions) -> int:
@@ -199,46 +183,31 @@ def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
     return values if train.catch is None else values[~train.catch.astype(bool)]
 
 
-def curve_learners(learners: Sequence[str]) -> list[str]:
-    """Return whose learning curves are shown: the first that is told nothing, and the told."""
-    blind = [each for each in learners if not LEARNERS.get(each).told]
-    return [each for each in learners if each in blind[:1] or each not in blind]
-
-
 def learning_curve(
-    sessions: Sessions,
-    learners: Sequence[str],
-    *,
-    seed: int = 0,
-    one_right: bool = True,
-    known: Sequence[Result] = (),
-    report: Notify = silent,
+    sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
     """Return test accuracies after more and more runs; empty where they are not known.
 
-    `known` are results of learners that have learned from all runs already.
+    Those of the first learner that is told nothing, and of the told, who learned from all runs.
     """
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
         return []
     runs = list(dict.fromkeys(run.tolist()))
     after = np.unique(np.linspace(1, len(runs), CURVE_POINTS).round().astype(int)).tolist()
-    finished = {each.learner_id: each for each in known}
+    blind = [each.learner_id for each in results if not LEARNERS.get(each.learner_id).told]
     points = []
-    for learner_id in learners:
-        report(f"learning curve of {learner_id}")
+    for finished in (each for each in results if each.learner_id not in blind[1:]):
+        name = finished.learner_id
+        report(f"learning curve of {name}")
         for count in after:
             some = _first_runs(sessions, runs[:count])
-            result = finished.get(learner_id) if count == len(runs) else None
-            result = result or _learned(some, learner_id, seed, one_right)
+            last = count == len(runs)
+            result = finished if last else _learned(some, name, seed, one_right)
             if result is not None:
-                low, high = result.interval
-                points.append(
-                    CurvePoint(
-                        learner_id=learner_id, runs=count, accuracy=result.accuracy,
-                        trials=some["train"].interactions.trials, low=low, high=high,
-                    )
-                )  # fmt: skip
+                scored = dict(zip(("low", "high"), result.interval, strict=True))
+                scored |= {"accuracy": result.accuracy, "trials": some["train"].interactions.trials}
+                points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points
 
 
@@ -273,15 +242,9 @@ def matches_by_run(session: Session) -> list[RunMatches]:
     found = []
     for each in np.unique(run).tolist():
         mine = run == each
-        share, (low, high) = share_with_interval(match[mine])
-        found.append(
-            RunMatches(
-                run=each,
-                guesses=int(mine.sum()),
-                uniform=bool(np.allclose(propensity[mine], 1 / trials.n_actions)),
-                matched=share,
-                low=low,
-                high=high,
-            )
-        )
+        guesses = int(mine.sum())
+        share, (low, high) = share_with_interval(match[mine].sum(), guesses)
+        uniform = bool(np.allclose(propensity[mine], 1 / trials.n_actions))
+        shares = {"matched": share, "low": low, "high": high}
+        found.append(RunMatches(run=each, guesses=guesses, uniform=uniform, **shares))
     return found

@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.stats import norm, random_table, t
+from scipy.stats import binomtest, norm, random_table, t
 
 RESAMPLES = 10_000
 PERMUTATIONS = 2_000
@@ -102,6 +102,12 @@ def _signs(count: int) -> np.ndarray:
     return np.vstack([np.ones(count), drawn])
 
 
+def share_with_interval(true: int, count: int) -> tuple[float, tuple[float, float]]:
+    """Return how many percent are true, and their 95 % interval by Wilson's method."""
+    interval = binomtest(int(true), int(count)).proportion_ci(method="wilson")
+    return 100 * float(true / count), (100 * interval.low, 100 * interval.high)
+
+
 def percent(true: Iterable[bool]) -> float | None:
     """Return how many percent are true; None of nothing."""
     true = list(true)
@@ -115,8 +121,7 @@ def accuracy(confusion: np.ndarray) -> float:
 
 def failed_option(confusion: np.ndarray) -> bool:
     """Tell whether there is an option that is recognised no better than by guessing."""
-    confusion = np.asarray(confusion)
-    tested = confusion.sum(axis=1)
+    tested = np.sum(confusion, axis=1)
     recognised = np.diag(confusion)[tested > 0] / tested[tested > 0]
     return bool((recognised <= 1 / len(confusion)).any())
 

@@ -345,4 +345,4 @@ def test_a_mask_that_changes_after_its_study_was_made_fails_its_cells(tmp_path):
     write_mask(tmp_path / "mask.nii.gz", at=(15, 41, 30))
     outcome = run_study(mine, tmp_path / "out", jobs=1)
     assert (len(outcome.failed), outcome.results) == (2, {})
-    assert "brain differs" in outcome.failed[0].read_text()
+    assert "source differs" in outcome.failed[0].read_text()

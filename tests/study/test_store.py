@@ -133,7 +133,7 @@ def test_result_of_another_cell_in_its_place_is_refused(folder):
 
 
 def test_what_run_cell_gives_is_checked_as_well():
-    with pytest.raises(StudyError, match="is not a result: repeat: Field required"):
+    with pytest.raises(StudyError, match="is not a result: repeat: is required"):
         checked(MINE.cells[0], {**MINE.cells[0].identity, "results": None})
 
 
