@@ -61,13 +61,9 @@ class ClosedLoopEnv(gymnasium.Env):
         options, voxels = len(self._protocol.task.options), self._source(0).n_voxels
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
         self.action_space = gymnasium.spaces.Discrete(options)
+        trial = {"guess": self.action_space, "catch": gymnasium.spaces.Discrete(2)}
         self.observation_space = gymnasium.spaces.Dict(
-            {
-                "context": estimate,
-                "feedback": estimate,
-                "guess": gymnasium.spaces.Discrete(options),
-                "catch": gymnasium.spaces.Discrete(2),
-            }
+            {"context": estimate, "feedback": estimate, **trial}
         )
         self._nothing = np.zeros(voxels)
         self._decision: Decision | None = None
@@ -113,18 +109,11 @@ class ClosedLoopEnv(gymnasium.Env):
         self, feedback: np.ndarray, guess: int, catch: bool = False
     ) -> tuple[Observation, dict[str, Any]]:
         trial, context = self._decision or (0, self._nothing)
-        observation = {
-            "context": _bounded(context),
-            "feedback": _bounded(feedback),
-            "guess": guess,
-            "catch": int(catch),
-        }
+        # Within bounds, and 0 where too many frames are missing.
+        estimates = np.clip(np.nan_to_num([context, feedback]), -LARGEST, LARGEST)
+        observation = dict(zip(("context", "feedback"), estimates, strict=True))
+        observation |= {"guess": guess, "catch": int(catch)}
         return observation, {"run": self._run, "trial": trial}
-
-
-def _bounded(values: np.ndarray) -> np.ndarray:
-    """Return an estimate within its bounds; 0 where too many frames are missing."""
-    return np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
 
 
 gymnasium.register(ENVIRONMENT, entry_point="bciigl.loop.gym:ClosedLoopEnv")

@@ -57,10 +57,8 @@ def run_session(
         no learner.
     sink : MemorySink or DatasetSink
         Where it goes.
-    progress : function, optional
-        Called after each trial with the number of trials done, and of all.
-    lateness : function, optional
-        Called with the seconds by which each guess was late.
+    progress, lateness
+        As in `record`.
     """
     agents = {"train": agent, "test": Agent(agent.n_actions)}
     done, total = 0, sum(session_trials(protocol).values())
@@ -154,16 +152,10 @@ def simulate(
 
     Parameters
     ----------
-    protocol : Protocol
-        The experiment; its seed fixes every bit.
-    folder : path-like, optional
-        What paths in the protocol are relative to.
-    agent : Agent, optional
-        A custom agent, in place of the protocol's, which cannot be a fixed one here.
+    protocol, folder, agent, progress
+        As in `record`, but the protocol's own agent cannot be a fixed one here.
     source : Source, optional
         A custom source, in place of the protocol's.
-    progress : function, optional
-        Called with the number of trials done, and of all.
 
     Returns
     -------

@@ -28,7 +28,7 @@ class Frame(NamedTuple):
     acquired, arrived : float
         Seconds from the beginning of the run until the frame was complete, and until it was here.
     status : str
-        ``"ok"``, ``"late"``, ``"missing"``, ``"corrupt"`` or ``"duplicate"``.
+        One of `STATUSES`.
     """
 
     index: int
@@ -114,13 +114,5 @@ class Source(ABC):
 
 
 def make_source(protocol: Protocol, folder: str | os.PathLike | None = None) -> Source:
-    """Return the source that a protocol names.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    folder : path-like, optional
-        What paths in the protocol are relative to.
-    """
+    """Return the source that a protocol names; its paths are relative to a folder."""
     return SOURCES.get(protocol.source.name).make(protocol, folder)

@@ -20,11 +20,6 @@ class SimulatedSource(Source):
         The experiment.
     folder : path-like, optional
         What paths in the protocol are relative to.
-
-    Attributes
-    ----------
-    brain : Brain
-        Who lies in the scanner.
     """
 
     group = "simulated"

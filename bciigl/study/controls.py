@@ -49,11 +49,7 @@ def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions
 
 @dataclass(frozen=True)
 class Control:
-    """A control: what it should show, and what it changes.
-
-    That is the protocol, where another experiment is simulated, or the sessions that are learned
-    from.
-    """
+    """What a control should show; what it changes of the protocol, or of what is learned from."""
 
     expected: str
     changes: Mapping[str, Any] = field(default_factory=dict)

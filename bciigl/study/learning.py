@@ -33,9 +33,8 @@ Sessions = Mapping[str, Session]
 """What is learned from, ``"train"``, and what it is tested on, ``"test"``, if there is such."""
 
 _REQUIRED = ("context", "action", "feedback")
-_OF_TRAIN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
-_OF_TEST = ("test_context", "test_label", "test_run")
-_KNOWN = _OF_TRAIN + _OF_TEST
+_KNOWN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
+_KNOWN += ("test_context", "test_label", "test_run")
 
 
 class ArraysError(BciiglError):
@@ -95,9 +94,10 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
         name: _session(each, "" if name == "train" else "test_") for name, each in sessions.items()
     }
     train = found["train"].interactions
-    features, *others = (given.context.shape[1] for given, _ in found.values())
-    if others not in ([], [features]):
-        raise InputError(f"test_context must have {features} features, got {others[0]}")
+    features = train.context.shape[1]
+    for given, _ in found.values():
+        if (got := given.context.shape[1]) != features:
+            raise InputError(f"test_context must have {features} features, got {got}")
     labels = [truth.meant for _, truth in found.values() if truth and truth.meant is not None]
     shown = np.concatenate([train.action, *labels])
     n_actions = train.n_actions
@@ -124,8 +124,7 @@ def _session(session: Session, prefix: str) -> Session:
     }
     rate = given.match_rate
     if rate is not None:
-        rate = check_vector(np.atleast_1d(rate), "match_rate")
-        rate = rate if np.ndim(given.match_rate) else rate[0]
+        rate = check_vector(np.atleast_1d(rate), "match_rate").reshape(np.shape(rate))[()]
     if truth is not None:
         meant, match = truth.meant, truth.match
         truth = replace(
@@ -254,19 +253,14 @@ def learn_session(
 
 
 def learn_with(
-    sessions: Sessions,
-    learners: Sequence[str],
-    *,
-    one_right: bool = True,
-    seed: int = 0,
-    report: Notify = silent,
+    sessions: Sessions, learners: Sequence[str], *, report: Notify = silent, **how: Any
 ) -> list[Result]:
     """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
     results = []
     for each in learners:
         report(f"learning with {each}")
         try:
-            results.append(learn_from(sessions, each, one_right=one_right, seed=seed))
+            results.append(learn_from(sessions, each, **how))
         except InputError as error:
             raise InputError(f"{each}: {error}") from error
     return results
@@ -278,18 +272,8 @@ def learn_from(
     """Fit one learner to recorded interactions, and test it where there is a test set.
 
     Test contexts are centred by the mean of their own run where runs are known, otherwise by the
-    training mean.
-
-    Parameters
-    ----------
-    sessions : dict of Session
-        ``"train"`` and, if there is one, ``"test"``.
-    learner : str or Specification
-        A learner's id, one of `learners_for` these sessions, or its specification.
-    one_right : bool
-        Whether exactly one action is right for each context.
-    seed : int
-        Of learners that draw random numbers.
+    training mean. `one_right` says whether exactly one action is right for each context, `seed` is
+    that of learners that draw random numbers.
     """
     if isinstance(learner, str):
         learners_for(sessions, [learner])
@@ -308,7 +292,7 @@ def learn_from(
 
 def fit_learner(
     learner: Specification,
-    interactions: Interactions,
+    given: Interactions,
     truth: Truth | None = None,
     *,
     one_right: bool = True,
@@ -318,7 +302,6 @@ def fit_learner(
 
     Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
     """
-    given = interactions
     parameters = {"n_actions": given.n_actions, "match_rate": given.match_rate}
     parameters |= {"one_right": one_right, "random_state": seed}
     known = inspect.signature(learner.make).parameters

@@ -49,8 +49,8 @@ def released_rows(
 ) -> list[Row]:
     """Return the table of the arrays that the authors released: one recording at each noise level.
 
-    `folder` has files such as ``noise_0.05.npz``, or the original files such as
-    ``data_feedback_combined_noise_level_0.05.npy``; rewards are permuted `repeats` times.
+    `folder` has files such as ``noise_0.05.npz``, or the original ones; rewards are permuted
+    `repeats` times.
     """
     levels = sorted(_released(Path(folder)).items())
     work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]

@@ -78,27 +78,11 @@ class Scored:
 class Row(Scored):
     """What a learner reaches in a setting; all rates are in percent.
 
-    Attributes
-    ----------
-    varied : dict
-        The values of other fields that are varied.
-    control : str or None
-        The control it is in, if any.
-    accuracy, accuracies : Mean, list of float
-        Over repeats, and of each of them in order.
-    chance : Chance
-        By permuted test labels.
-    failed, trusted : float, float or None
-        Shares of the sessions in which an option is recognised no better than by guessing, and in
-        which the learner says that it can be trusted.
-    objective, truth_objective : float or None
-        Of full-CI IGL and of the truth, means over repeats.
-    paired : dict
-        The difference to each other learner without a control, on the same sessions.
-    scanner_hours, test_scanner_hours : float or None
-        What one session would take in a real scanner.
-    published : Published or None
-        What the paper reports.
+    `accuracy` is the mean of `accuracies`, those of the repeats in order. `chance` is by permuted
+    test labels. `failed` and `trusted` are shares of the sessions in which an option is recognised
+    no better than by guessing, and in which the learner says that it can be trusted. `objective` is
+    that of full-CI IGL, `truth_objective` that of the truth. `paired` has the difference to each
+    other learner without a control, on the same sessions.
     """
 
     noise: float
