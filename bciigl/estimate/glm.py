@@ -40,7 +40,13 @@ def estimate(
     """
     with one_thread():
         coefficient = autocorrelation(frames, onsets, timing)
-        estimates = [_weighted_sum(frames, onsets, each, timing, coefficient) for each in weights]
+        estimates = []
+        for mine in weights:
+            first, stop = _window(onsets[mine != 0], len(frames), timing)
+            inside, times = _events(onsets, first, stop, timing)
+            there, missing = _there(frames[first:stop])
+            how = (tuple(mine[inside]), coefficient, timing.tr, timing.event, missing)
+            estimates.append(_frame_weights(stop - first, times, *how) @ there)
     return np.array(estimates).reshape(len(weights), frames.shape[1])
 
 
@@ -80,19 +86,6 @@ def _there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
 def _rows(frames: int, missing: tuple[int, ...]) -> np.ndarray:
     """Return the indices of the frames that are there."""
     return np.delete(np.arange(frames), missing)
-
-
-def _weighted_sum(
-    frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing, coefficient: float
-) -> np.ndarray:
-    first, stop = _window(onsets[weights != 0], len(frames), timing)
-    inside, times = _events(onsets, first, stop, timing)
-    there, missing = _there(frames[first:stop])
-    mixture = tuple(weights[inside])
-    of_frames = _frame_weights(
-        stop - first, times, mixture, coefficient, timing.tr, timing.event, missing
-    )
-    return of_frames @ there
 
 
 def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:

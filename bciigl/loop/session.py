@@ -214,7 +214,7 @@ def record(
     out = Path(os.path.abspath(out))
     save_policy = silent if policy is None else partial(save_learner, policy, out / POLICY)
     with closing(Journal.create(out, header, save_policy)) as journal:
-        sink = DatasetSink(journal, protocol, source.region, source.group, source.sidecar)
+        sink = DatasetSink(journal, protocol, source)
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 
 
@@ -251,7 +251,9 @@ def resume(
         _refuse_another(out, open_dataset(out).protocol, expected)
         return
     with closing(Journal.reopen(out)) as journal:
-        protocol = _journal_protocol(journal)
+        protocol, findings = validate(journal.header.get("protocol"))
+        if findings or not {"folder", "source", "agent"} <= set(journal.header):
+            raise JournalError(f"{journal.path}: does not say what session it is of")
         _refuse_another(out, protocol, expected)
         source = _paced(protocol, make_source(protocol, journal.header["folder"]), speed)
         if source.fingerprint != journal.header["source"]:
@@ -262,7 +264,7 @@ def resume(
         if agent is None:
             policy = load_learner(out / POLICY) if (out / POLICY).exists() else None
             agent = agent_of(protocol, source.n_voxels, policy)
-        sink = DatasetSink(journal, protocol, source.region, source.group, source.sidecar)
+        sink = DatasetSink(journal, protocol, source)
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 
 
@@ -272,13 +274,6 @@ def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
     if len(series(protocol)) > 1:
         simulated_brain(source)  # refuses others before anything is written
     return source
-
-
-def _journal_protocol(journal: Journal) -> Protocol:
-    protocol, findings = validate(journal.header.get("protocol"))
-    if findings or not {"folder", "source", "agent"} <= set(journal.header):
-        raise JournalError(f"{journal.path}: does not say what session it is of")
-    return protocol
 
 
 def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:

@@ -74,7 +74,6 @@ _ESTIMATE_FILES = (
     "*_frames.tsv",
     "*_mask.nii.gz",
 )
-_TRUTH_FILES = ("*_truth.json", "*_truth.tsv")
 
 
 GROUPS = {
@@ -151,19 +150,17 @@ def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -
     root = folder / TRUTH
     path = beside(root, run_stem(protocol, *place), "truth.tsv")
     path.parent.mkdir(parents=True, exist_ok=True)
-    _begin_derivative(root, f"{protocol.name}: the truth", _TRUTH_FILES)
+    _begin_derivative(root, f"{protocol.name}: the truth", ("*_truth.json", "*_truth.tsv"))
     _write_json(root / f"task-{task_label(protocol)}_truth.json", _TRUTH_COLUMNS)
     options = [str(each) for each in protocol.task.options]
-    write_table(
-        path,
-        {
-            "trial": [str(trial + 1) for trial in range(len(truth.meant))],
-            "meant": [options[each] for each in truth.meant],
-            "imagined": [options[each] for each in truth.imagined],
-            "match": words(truth.match),
-            "judged": words(truth.judged),
-        },
-    )
+    columns = {
+        "trial": [str(trial + 1) for trial in range(len(truth.meant))],
+        "meant": [options[each] for each in truth.meant],
+        "imagined": [options[each] for each in truth.imagined],
+        "match": words(truth.match),
+        "judged": words(truth.judged),
+    }
+    write_table(path, columns)
     return path
 
 

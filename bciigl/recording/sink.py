@@ -1,14 +1,13 @@
 """Where a session goes while it runs: to memory, or to a dataset that survives a crash."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bciigl.base.files import remove_unfinished
-from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.recording.bids import write_description, write_run
 from bciigl.recording.dataset import session_of_runs
@@ -54,20 +53,16 @@ class MemorySink:
 
 
 class DatasetSink:
-    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins."""
+    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins.
 
-    def __init__(
-        self,
-        journal: Journal,
-        protocol: Protocol,
-        region: Region,
-        group: str,
-        sidecar: Mapping[str, Any],
-    ) -> None:
-        self._folder, self._journal, self._sidecar = journal.path.parent, journal, sidecar
-        self._protocol, self._region = protocol, region
+    Of the source, `region`, `group` and `sidecar` are what they are of every `Source`.
+    """
+
+    def __init__(self, journal: Journal, protocol: Protocol, source: Any) -> None:
+        self._folder, self._journal = journal.path.parent, journal
+        self._protocol, self._source = protocol, source
         remove_unfinished(self._folder)
-        write_description(self._folder, protocol, region, group)
+        write_description(self._folder, protocol, source.region, source.group)
         self._known = _known(journal)
         self._digests: dict[str, str] | None = None
 
@@ -77,7 +72,9 @@ class DatasetSink:
         fits = len(past) == trials if self._digests is not None else len(past) <= trials
         if known not in (None, place) or not fits:
             raise JournalError(f"{self._journal.path}: its runs are not in order")
-        return Past(past, self._digests is not None and self._intact(self._digests))
+        paths = {self._folder / name: each for name, each in (self._digests or {}).items()}
+        intact = all(path.is_file() and _digest(path) == each for path, each in paths.items())
+        return Past(past, self._digests is not None and intact)
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal; when this returns, the program may be killed."""
@@ -85,7 +82,8 @@ class DatasetSink:
 
     def write(self, place: RunId, run: RecordedRun) -> None:
         """Write the files of a run."""
-        written = write_run(self._folder, self._protocol, self._region, place, run, self._sidecar)
+        region, sidecar = self._source.region, self._source.sidecar
+        written = write_run(self._folder, self._protocol, region, place, run, sidecar)
         if self._digests is None:
             digests = {str(path.relative_to(self._folder)): _digest(path) for path in written}
             self._journal.append({**place._asdict(), "written": digests})
@@ -94,11 +92,6 @@ class DatasetSink:
     def finish(self) -> None:
         """Delete the journal: the dataset is complete."""
         self._journal.remove()
-
-    def _intact(self, digests: Mapping[str, str]) -> bool:
-        """Tell whether files are what they were when they were written."""
-        paths = {self._folder / name: digest for name, digest in digests.items()}
-        return all(path.is_file() and _digest(path) == digest for path, digest in paths.items())
 
 
 def _digest(path: Path) -> str:

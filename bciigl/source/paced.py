@@ -36,7 +36,12 @@ class PacedSource(Source):
         frames: list[Frame] = []
         while self._next < stop:
             self._next += 1
-            self._wait(self._next * self.tr)
+            seconds = self._next * self.tr
+            if seconds > self._resumed_at:
+                if self._began is None:
+                    self._began = time.monotonic() - self._resumed_at / self._speed
+                due = self._began + seconds / self._speed
+                time.sleep(max(due - time.monotonic(), 0.0))
             arrived = self.elapsed()
             frames += [each._replace(arrived=arrived) for each in self._source.read(self._next)]
         return frames
@@ -46,12 +51,3 @@ class PacedSource(Source):
         if self._began is None:
             return self._next * self.tr
         return (time.monotonic() - self._began) * self._speed
-
-    def _wait(self, seconds: float) -> None:
-        """Sleep until that time of the run."""
-        if seconds <= self._resumed_at:
-            return
-        if self._began is None:
-            self._began = time.monotonic() - self._resumed_at / self._speed
-        due = self._began + seconds / self._speed
-        time.sleep(max(due - time.monotonic(), 0.0))

@@ -55,7 +55,13 @@ class ReplaySource(Source):
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop` that have not been read yet."""
         first, self._next = self._next, max(self._next, min(stop, self._length))
-        return [self._frame(index) for index in range(first, self._next)]
+        frames = []
+        for index in range(first, self._next):
+            values, time = self._values[index : index + 1], (index + 1) * self.tr
+            there = len(values) and np.isfinite(values).all()
+            status = (values[0], time, time, OK) if there else (None, time, time, MISSING)
+            frames.append(Frame(index, *status))
+        return frames
 
     def elapsed(self) -> float:
         """Return the seconds from the beginning of the run to the end of the last frame read."""
@@ -64,12 +70,6 @@ class ReplaySource(Source):
     def participant(self, session: str, run: int, trials: int) -> "RecordedPerson":
         """Return the person of the recording."""
         return RecordedPerson(self._dataset, session, run, trials)
-
-    def _frame(self, index: int) -> Frame:
-        values = self._values[index] if index < len(self._values) else None
-        there = values is not None and np.isfinite(values).all()
-        time = (index + 1) * self.tr
-        return Frame(index, values if there else None, time, time, OK if there else MISSING)
 
 
 class RecordedPerson:

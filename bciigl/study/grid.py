@@ -198,15 +198,18 @@ class Study:
         """All units of work: every setting of the first repeat, then of the second, and so on."""
         plain = tuple(each for each in self.entries if each.control != SILENCED)
         silenced = tuple(each for each in self.entries if each.control == SILENCED)
-        cells = []
+        cells, fingerprints = [], {}
         for repeat in range(self.protocol.study.repeats):
             seed = int(Seed(self.protocol.seed).rng("repeat", repeat).integers(2**32))
             for entries in filter(None, (plain, silenced)):
                 for setting in self.settings:
                     protocol = self.simulated(setting, entries[0])
                     protocol = protocol.model_copy(update={"seed": seed})
-                    where = (self.folder, self._fingerprint(protocol))
-                    cells.append(Cell(setting, repeat, protocol, entries, *where))
+                    where = (protocol.source, protocol.brain.subject, protocol.brain.region)
+                    if where not in fingerprints:
+                        fingerprints[where] = make_source(protocol, self.folder).fingerprint
+                    same = (self.folder, fingerprints[where])
+                    cells.append(Cell(setting, repeat, protocol, entries, *same))
         return cells
 
     def simulated(self, setting: Setting, entry: Entry) -> Protocol:
@@ -270,16 +273,6 @@ class Study:
         return max(
             plain or finished, key=lambda cell: (cell.setting.noise, -cell.repeat), default=None
         )
-
-    def _fingerprint(self, protocol: Protocol) -> str:
-        where = (protocol.source, protocol.brain.subject, protocol.brain.region)
-        if where not in self._fingerprints:
-            self._fingerprints[where] = make_source(protocol, self.folder).fingerprint
-        return self._fingerprints[where]
-
-    @cached_property
-    def _fingerprints(self) -> dict[tuple, str]:
-        return {}
 
     def _changed(self, changes: Mapping[str, Any], protocol: Protocol | None = None) -> Protocol:
         """Return a protocol, by default the study's own, with other values of fields."""

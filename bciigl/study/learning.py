@@ -127,22 +127,16 @@ def _session(session: Session, prefix: str) -> Session:
         rate = check_vector(np.atleast_1d(rate), "match_rate").reshape(np.shape(rate))[()]
     if truth is not None:
         meant, match = truth.meant, truth.match
-        truth = replace(
-            truth,
-            meant=None if meant is None else _labels(meant, f"{prefix}label", rows),
-            match=None if match is None else check_vector(match, f"{prefix}reward", rows),
-        )
+        if meant is not None:
+            meant = check_whole(meant, f"{prefix}label", rows)
+            low, high = meant.min(), meant.max()
+            if low < 0 or high >= MOST_ACTIONS:
+                known = f"actions from 0 to {MOST_ACTIONS - 1}"
+                raise InputError(f"{prefix}label must be {known}, got {low} to {high}")
+        if match is not None:
+            match = check_vector(match, f"{prefix}reward", rows)
+        truth = replace(truth, meant=meant, match=match)
     return Session(replace(given, context=context, match_rate=rate, **whole), truth)
-
-
-def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
-    values = check_whole(values, name, rows)
-    if values.min() < 0 or values.max() >= MOST_ACTIONS:
-        raise InputError(
-            f"{name} must be actions from 0 to {MOST_ACTIONS - 1}, "
-            f"got {values.min()} to {values.max()}"
-        )
-    return values
 
 
 def select(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest, norm, random_table, t
@@ -40,9 +40,6 @@ class Difference(NamedTuple):
     p: float | None
 
 
-MeanOrDifference = TypeVar("MeanOrDifference", Mean, Difference)
-
-
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of repeats with its standard error and interval.
 
@@ -58,11 +55,10 @@ def mean_of(values: Sequence[float]) -> Mean:
     mean, error, _ = mean_and_error(values)
     if error is None:
         return Mean(mean, None, None)
-    values = np.asarray(values, float)
-    resampled = _rng().integers(len(values), size=(RESAMPLES, len(values)))
-    # Sorted, so that the order of repeats does not change a bit of the result.
-    means = np.sort(values)[resampled].mean(axis=1)
     n = len(values)
+    resampled = _rng().integers(n, size=(RESAMPLES, n))
+    # Sorted, so that the order of repeats does not change a bit of the result.
+    means = np.sort(np.asarray(values, float))[resampled].mean(axis=1)
     wider = np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1) / norm.ppf(TAIL)
     low, high = (mean + wider * (each - mean) for each in _interval(means))
     return Mean(mean, error, (float(low), float(high)))
@@ -71,11 +67,11 @@ def mean_of(values: Sequence[float]) -> Mean:
 def mean_and_error(values: Sequence[float]) -> Mean:
     """Return the mean of values with its standard error, but no interval."""
     values = np.asarray(values, float)
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-    return Mean(float(values.mean()), None if error is None else float(error), None)
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return Mean(float(values.mean()), error, None)
 
 
-def within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:
+def within(found: Mean | Difference, lowest: float) -> Mean | Difference:
     """Return a mean whose interval ends where percentages or their differences do."""
     ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
     return found._replace(interval=ends)
