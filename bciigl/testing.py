@@ -167,15 +167,7 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
 
 
 def check_source(source: Source, protocol: Protocol) -> None:
-    """Check that a source gives the frames of a run as the session loop expects them.
-
-    Parameters
-    ----------
-    source : Source
-        A new one.
-    protocol : Protocol
-        The experiment that it was made for.
-    """
+    """Check that a new source gives the frames of a protocol's run as the session loop expects."""
     _require(source.tr > 0, f"tr should be above 0, got {source.tr!r}")
     _require(
         source.n_voxels == len(source.region) > 0, "n_voxels should be the number of the region's"
@@ -222,15 +214,7 @@ def _check_frame(frame: Any, voxels: int) -> None:
 
 
 def check_participant(participant: Any, protocol: Protocol) -> None:
-    """Check that a participant can take part in a run.
-
-    Parameters
-    ----------
-    participant : Participant
-        Of a run with a few trials.
-    protocol : Protocol
-        The experiment.
-    """
+    """Check that a participant can take part in a run with a few trials of a protocol."""
     options = len(protocol.task.options)
     _require(participant.trials > 0, "trials should be the number of trials in the run")
     actions = []

@@ -77,16 +77,12 @@ class Agent:
 
         Parameters
         ----------
-        context : array, (features,)
-            As the agent saw it.
-        action : int
-            What was guessed.
+        context, action, propensity
+            What the agent saw, what was guessed, and how probable that guess was.
         feedback : array, (features,)
             What the guess evoked, from the frames up to the trial's end.
-        propensity : float
-            How probable the guess was.
         catch : bool
-            Whether the experimenter chose it, in a catch trial.
+            Whether the experimenter chose the guess, in a catch trial.
         """
 
     def end_run(self) -> None:
@@ -136,10 +132,8 @@ class LearningAgent(Agent):
     ----------
     n_actions : int
         How many options there are.
-    uniform_runs : int
-        How many runs are guessed uniformly at first.
-    learn_every : int
-        How many runs pass before it learns again.
+    uniform_runs, learn_every : int
+        How many runs are guessed uniformly at first, and how many pass before it learns again.
     epsilon : float
         How often it still guesses uniformly afterwards; 0 to commit to what it learned.
     catch_match_rate : float, optional

@@ -12,12 +12,9 @@ from bciigl.recording.truth import Truth
 
 
 class Participant(Interface):
-    """The person during one run. `bciigl.testing.check_participant` checks an implementation.
+    """The person during one run, which has `trials` trials.
 
-    Attributes
-    ----------
-    trials : int
-        How many trials the run has.
+    `bciigl.testing.check_participant` checks an implementation.
     """
 
     trials: int
@@ -36,15 +33,7 @@ class Participant(Interface):
 
 
 class Volunteer:
-    """A person whose thoughts nobody knows: the events have times, but no content and no truth.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    trials : int
-        How many trials the run has.
-    """
+    """A person whose thoughts nobody knows: the events have times, but no content and no truth."""
 
     def __init__(self, protocol: Protocol, trials: int) -> None:
         self._protocol = protocol
@@ -79,8 +68,10 @@ class SimulatedPerson(Volunteer):
 
     Parameters
     ----------
-    protocol, trials
-        As in `Volunteer`.
+    protocol : Protocol
+        The experiment.
+    trials : int
+        How many trials the run has.
     rng : numpy.random.Generator
         Random numbers of this run's person.
     catch : bool
@@ -88,10 +79,9 @@ class SimulatedPerson(Volunteer):
 
     Attributes
     ----------
-    meant : array of int, (trials,)
-        The option that each guess is judged against; on catch trials, the one cued.
-    imagined : array of int, (trials,)
-        The option that is imagined: another one where imagination lapses.
+    meant, imagined : array of int, (trials,)
+        The option that each guess is judged against, which is cued on catch trials, and the one
+        that is imagined: another one where imagination lapses.
     catch : array of bool, (trials,)
         Which trials are catch trials.
     """

@@ -11,7 +11,7 @@ from bciigl.brain.fmrisim_adapter import scale_to_noise
 from bciigl.brain.noise_sources import RunPlan
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop.participant import Participant
-from bciigl.loop.trials import Decision, Series, Steps
+from bciigl.loop.trials import Decision, Steps
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import RunId, Trial
 from bciigl.source import Source
@@ -43,7 +43,7 @@ def separate_steps(
     for number in numbers:
         feedback = feedback_so_far(frames, protocol, number)
         yield Trial(seen[number], *shown[number], feedback)
-    return Series(frames, {})
+    return frames, {}
 
 
 def simulated_brain(source: Source) -> Brain:

@@ -27,13 +27,8 @@ class Decision(NamedTuple):
     context: np.ndarray
 
 
-class Series(NamedTuple):
-    """What was recorded in a run: its frames, and the status of those that are not ok."""
-
-    frames: Frames
-    status: dict[int, str]
-
-
+Series = tuple[Frames, dict[int, str]]
+"""What was recorded in a run: its frames, and the status of those that are not ok."""
 Steps = Generator[Decision | Trial, Shown | None, Series]
 """The steps of a run: each `Decision` must be sent what is shown; finished trials follow."""
 
@@ -68,7 +63,7 @@ def trial_steps(
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)
-    return Series(frames, dict(sorted(status.items())))
+    return frames, dict(sorted(status.items()))
 
 
 def run_trials(

@@ -99,7 +99,7 @@ def _digest(path: Path) -> str:
 
 
 def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], dict[str, str] | None]]:
-    """Yield what the journal has, run by run: its trials, and the digests of its files if written.
+    """Yield what the journal has, run by run: trials, and digests of its files if they are written.
 
     Each run is read to its end, and one line further, before anything is appended to it; so what is
     appended is not taken for the past.

@@ -77,16 +77,14 @@ class Source(ABC):
 
     @abstractmethod
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
-        """Begin a run.
+        """Begin a run of the session ``"train"`` or ``"test"``.
 
         Parameters
         ----------
-        session : str
-            ``"train"`` or ``"test"``.
-        run : int
-            Which run of the session, from 1.
+        session, run
+            Which run it is, from 1.
         frames : int
-            How many frames the run has.
+            How many frames it has.
         elapsed : float
             Seconds of the run that were recorded before, where it is resumed.
         """

@@ -35,15 +35,13 @@ def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
 
 def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions:
     """Return sessions in which contexts and feedback have a mean of 0 over the voxels."""
-    found = {}
+    found = dict(sessions)
     for name, (given, truth) in sessions.items():
-        values = {"context": given.context, "feedback": given.feedback}
-        centred = {
-            each: array - array.mean(axis=1, keepdims=True)
-            for each, array in values.items()
-            if array is not None
-        }
-        found[name] = Session(replace(given, **centred), truth)
+        for view in ("context", "feedback"):
+            if (values := getattr(given, view)) is not None:
+                centred = values - values.mean(axis=1, keepdims=True)
+                given = replace(given, **{view: centred})
+        found[name] = Session(given, truth)
     return found
 
 

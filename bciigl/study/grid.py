@@ -75,9 +75,8 @@ class Setting:
 class Cell:
     """One simulated session with all that learn from it: the unit of work.
 
-    Repeats count from 0; the same one is the same person in all settings. `protocol` is what is
-    simulated, with the repeat's seed: the setting's experiment, or a control of it. `fingerprint`
-    is the source's.
+    The same repeat, from 0, is the same person in all settings. `protocol` is what is simulated:
+    the setting's experiment, or a control of it, with the repeat's seed.
     """
 
     setting: Setting

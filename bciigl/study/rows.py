@@ -27,6 +27,7 @@ from bciigl.study.statistics import (
 )
 
 Results = Mapping[str, CellResult]
+_SAME = ("objective", "truth_objective", "scanner_hours", "test_scanner_hours")
 
 
 class Scored:
@@ -65,12 +66,11 @@ class Scored:
         """Return what `scores` gave as values of fields, checked."""
         mean = tuple(document[name] for name in ("accuracy", "standard_error", "interval"))
         published = (document["published"], document["published_standard_error"])
+        published = None if published[0] is None else published
         return {
             "accuracy": TypeAdapter(Mean).validate_python(mean),
             "accuracies": TypeAdapter(list[float]).validate_python(document["accuracies"]),
-            "published": None
-            if published[0] is None
-            else TypeAdapter(Published).validate_python(published),
+            "published": TypeAdapter(Published | None).validate_python(published),
         }
 
 
@@ -123,10 +123,7 @@ class Row(Scored):
             "chance_interval": self.chance.interval,
             "failed_sessions": self.failed,
             "trusted_sessions": self.trusted,
-            "objective": self.objective,
-            "truth_objective": self.truth_objective,
-            "scanner_hours": self.scanner_hours,
-            "test_scanner_hours": self.test_scanner_hours,
+            **{name: getattr(self, name) for name in _SAME},
             "paired": {name: each._asdict() for name, each in self.paired.items()},
             "accuracies": self.accuracies,
         }
@@ -134,10 +131,8 @@ class Row(Scored):
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> "Row":
         """Return the row that `as_dict` gave."""
-        same = ("noise", "varied", "control", "objective", "truth_objective", "paired")
-        same += ("scanner_hours", "test_scanner_hours")
         found = {
-            **{name: document[name] for name in same},
+            **{name: document[name] for name in ("noise", "varied", "control", "paired", *_SAME)},
             **cls.read_scores(document),
             "learner": document["learner"].removesuffix(f", {document['control']}"),
             "chance": (document["chance"], document["chance_interval"]),

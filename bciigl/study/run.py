@@ -47,10 +47,7 @@ NO_WORKERS = "no workers are left: waiting for one; what is finished is kept"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of a study: finished cells by key, files that say why others failed, the table.
-
-    `missing` counts the cells that are not finished, failed ones included.
-    """
+    """What has come of a study: finished cells by key, why others failed, what is missing, rows."""
 
     results: Results
     failed: list[Path]

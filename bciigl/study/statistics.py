@@ -30,8 +30,7 @@ class Chance(NamedTuple):
 class Difference(NamedTuple):
     """How much better one learner is than another on the same sessions.
 
-    `p` is the probability of a mean difference as large if learners were exchangeable in each
-    session, by random signs.
+    `p` is how probable a mean difference as large is by random signs, if they were exchangeable.
     """
 
     mean: float
@@ -88,10 +87,7 @@ def difference_of(values: Sequence[float], others: Sequence[float]) -> Differenc
 
 
 def _signs(count: int) -> np.ndarray:
-    """Return all combinations of signs or, where they are too many, some of them at random.
-
-    That of no change is among them, so that no p is 0.
-    """
+    """Return all combinations of signs, or some at random with that of no change: no p is 0."""
     if 2**count <= RESAMPLES:
         return np.array(list(product([1.0, -1.0], repeat=count)))
     drawn = _rng().choice([1.0, -1.0], size=(RESAMPLES, count))
