@@ -145,7 +145,6 @@ def check_agent(make: Callable[[], Any]) -> None:
 
 
 def _guesses(agent: Any) -> list[tuple[int, float]]:
-    """Return what an agent guesses in some runs of made-up trials."""
     rng = np.random.default_rng(1)
     found = []
     _require(agent.n_actions == OPTIONS, f"n_actions should be {OPTIONS}, got {agent.n_actions!r}")
@@ -242,7 +241,6 @@ def check_participant(participant: Any, protocol: Protocol) -> None:
 
 
 def _call(function: Callable, *arguments: Any, **named: Any) -> Any:
-    """Call a method, and say its name if it fails."""
     try:
         return function(*arguments, **named)
     except Exception as error:

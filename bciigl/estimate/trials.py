@@ -100,10 +100,9 @@ def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Rec
         raise BciiglError(
             f"frames should be of {', '.join(planned)}, got {', '.join(map(str, named))}"
         )
-    recordings = {planned[name]: each for name, each in named.items()}
     try:
         # In one order in memory, on which the last bits of a matrix product depend.
-        recordings = {kinds: np.asarray(each, order="C") for kinds, each in recordings.items()}
+        recordings = {planned[name]: np.asarray(each, order="C") for name, each in named.items()}
         if any(each.dtype.kind not in "buif" for each in recordings.values()):
             raise TypeError
     except (TypeError, ValueError):

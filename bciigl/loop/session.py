@@ -70,12 +70,12 @@ def run_session(
     for session, trials in session_trials(protocol).items():
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
             place = RunId(session, run)
-            past = sink.past(place, count)
-            if past.finished:
-                for trial in past.trials:
+            past, finished = sink.past(place, count)
+            if finished:
+                for trial in past:
                     notify_agent(agents[session], trial)
             else:
-                how = {"past": past.trials, "keep": partial(keep, place), "lateness": lateness}
+                how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
                 recorded = simulate_run(protocol, source, agents[session], place, count, **how)
                 sink.write(place, recorded)
             agents[session].end_run()

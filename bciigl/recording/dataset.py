@@ -250,7 +250,6 @@ def _events(path: Path) -> list[RecordedEvent]:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the checked arrays of one run."""
     arrays = read_arrays(path)
     if "baseline" in arrays:  # as version 0.1 called it
         arrays.setdefault("catch", arrays.pop("baseline"))

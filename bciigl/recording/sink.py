@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bciigl.base.files import remove_unfinished
 from bciigl.protocol import Protocol
@@ -16,22 +16,15 @@ from bciigl.recording.trial import RecordedRun, RunId, Trial
 from bciigl.recording.truth import Session
 
 
-class Past(NamedTuple):
-    """Trials of a run that were recorded before; whether its files are written and intact."""
-
-    trials: list[Trial]
-    finished: bool = False
-
-
 @dataclass
 class MemorySink:
     """Keeps runs in memory."""
 
     runs: dict[RunId, RecordedRun] = field(default_factory=dict)
 
-    def past(self, place: RunId, trials: int) -> Past:
+    def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
         """Return that nothing was recorded before."""
-        return Past([])
+        return [], False
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Do nothing: trials come with their run."""
@@ -66,15 +59,15 @@ class DatasetSink:
         self._known = _known(journal)
         self._digests: dict[str, str] | None = None
 
-    def past(self, place: RunId, trials: int) -> Past:
-        """Return what the journal has of the next run, which has that many trials."""
+    def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
+        """Return what was recorded of the next run, and whether its files are whole and intact."""
         known, past, self._digests = next(self._known, (None, [], None))
         fits = len(past) == trials if self._digests is not None else len(past) <= trials
         if known not in (None, place) or not fits:
             raise JournalError(f"{self._journal.path}: its runs are not in order")
         paths = {self._folder / name: each for name, each in (self._digests or {}).items()}
         intact = all(path.is_file() and _digest(path) == each for path, each in paths.items())
-        return Past(past, self._digests is not None and intact)
+        return past, self._digests is not None and intact
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal; when this returns, the program may be killed."""

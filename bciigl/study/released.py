@@ -90,7 +90,6 @@ def _row(noise: float, entry: Entry, results: list[EntryResult]) -> Row:
 
 
 def _released(folder: Path) -> dict[float, Sessions]:
-    """Return the released sessions by noise level."""
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
     packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}
@@ -111,7 +110,6 @@ def _released(folder: Path) -> dict[float, Sessions]:
 
 
 def _original(folder: Path, level: str) -> Sessions:
-    """Return the sessions at a noise level from the original files."""
     arrays = {
         name: read_array(folder / ORIGINAL.format(theirs, level))
         for name, theirs in ORIGINAL_NAMES.items()

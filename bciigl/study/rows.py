@@ -184,7 +184,6 @@ Repeats = dict[int, tuple[EntryResult, float | None]]
 
 
 def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, Repeats]:
-    """Return the results of each entry in a setting, by its label."""
     found: dict[str, Repeats] = {}
     for cell in study.cells:
         if cell.setting is setting and cell.key in results:

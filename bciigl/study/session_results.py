@@ -223,7 +223,6 @@ def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) ->
 
 
 def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
-    """Return what was recorded in the first runs; the test set stays as it is."""
     some = select(sessions, runs, None)
     train, truth = some["train"]
     if train.catch is not None and not train.catch.any():

@@ -87,18 +87,24 @@ def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
     grows. One of another experiment is refused, and so is one with a damaged file.
     """
     folder, text = Path(folder), _text(study.document())
-    if not is_study(folder):
-        try:
+    try:
+        if not is_study(folder):
             with written_folder(folder) as new:
-                for name in (CELLS, FAILED):
-                    (new / name).mkdir()
                 write_text(new / STUDY, text)
-            return {}
-        except OSError:
-            # Jobs of an array begin at the same moment: another process may have been faster.
-            if not is_study(folder):
-                raise
-    _refuse_another(folder, study)
+    except OSError:
+        # Jobs of an array begin at the same moment: another process may have been faster.
+        if not is_study(folder):
+            raise
+    document = _read_document(folder)
+    difference = ("kind", study.kind, document["kind"])
+    if document["kind"] == study.kind:
+        difference = study.difference(_read_study(folder, document, [type(study)]))
+    if difference:
+        name, here, there = difference
+        raise StudyError(
+            f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
+            "give another folder"
+        )
     results = read_results(study, folder)
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
@@ -180,16 +186,3 @@ def _read_study(folder: Path, document: dict[str, Any], kinds: Sequence[AnyStudy
     except BciiglError as error:
         problem = str(error)
     raise StudyError(f"{folder / STUDY}: {problem}")
-
-
-def _refuse_another(folder: Path, ours: AnyStudy) -> None:
-    document = _read_document(folder)
-    difference = ("kind", ours.kind, document["kind"])
-    if document["kind"] == ours.kind:
-        difference = ours.difference(_read_study(folder, document, [type(ours)]))
-    if difference:
-        name, here, there = difference
-        raise StudyError(
-            f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
-            "give another folder"
-        )
