@@ -150,10 +150,8 @@ class LearningAgent(Agent):
         catch_match_rate: float | None = None,
     ) -> None:
         super().__init__(n_actions)
-        self.uniform_runs = uniform_runs
-        self.learn_every = learn_every
-        self.epsilon = epsilon
-        self.catch_match_rate = catch_match_rate
+        self.uniform_runs, self.learn_every = uniform_runs, learn_every
+        self.epsilon, self.catch_match_rate = epsilon, catch_match_rate
         self.policy: ActionInclusiveIGL | None = None
         self._observed: list[tuple] = []
         self._ends: list[int] = []  # how many trials had been observed at the end of each run

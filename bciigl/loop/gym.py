@@ -24,7 +24,7 @@ from bciigl.protocol import find, load
 from bciigl.protocol.load import Changes
 from bciigl.protocol.schedule import series, trials_per_run
 from bciigl.recording.trial import RunId, Shown
-from bciigl.source import Source, make_source
+from bciigl.source import make_source
 
 ENVIRONMENT = "bciigl/ClosedLoop-v0"
 LARGEST = 1e6
@@ -58,7 +58,8 @@ class ClosedLoopEnv(gymnasium.Env):
         if len(series(self._protocol)) > 1:
             raise BciiglError("the environment has one series of frames: use recording: shared")
         self._folder = find(protocol).parent
-        options, voxels = len(self._protocol.task.options), self._source(0).n_voxels
+        options = len(self._protocol.task.options)
+        voxels = make_source(self._protocol, self._folder).n_voxels
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
         self.action_space = gymnasium.spaces.Discrete(options)
         trial = {"guess": self.action_space, "catch": gymnasium.spaces.Discrete(2)}
@@ -95,11 +96,9 @@ class ClosedLoopEnv(gymnasium.Env):
         observation, info = self._observed(trial.feedback, shown.action, shown.catch)
         return observation, 0.0, self._decision is None, False, info
 
-    def _source(self, seed: int) -> Source:
-        return make_source(self._protocol.model_copy(update={"seed": seed}), self._folder)
-
     def _session(self, seed: int) -> Iterator[tuple[Participant, Steps, int]]:
-        protocol, source = self._protocol.model_copy(update={"seed": seed}), self._source(seed)
+        protocol = self._protocol.model_copy(update={"seed": seed})
+        source = make_source(protocol, self._folder)
         for run, trials in enumerate(trials_per_run(protocol, protocol.task.trials), start=1):
             place = RunId("train", run)
             participant = participant_of(protocol, source, place, trials)

@@ -63,19 +63,9 @@ _TRUTH_COLUMNS = {
 
 # Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
 _ESTIMATE_FILES = (
-    "protocol.yaml",
-    "policy",
-    "policies",
-    "results.json",
-    "decoded_rewards.npz",
-    "report.html",
-    "report_figures",
-    "*_interactions.npz",
-    "*_frames.tsv",
-    "*_mask.nii.gz",
-)
-
-
+    "protocol.yaml policy policies results.json decoded_rewards.npz report.html report_figures "
+    "*_interactions.npz *_frames.tsv *_mask.nii.gz"
+).split()
 GROUPS = {
     "simulated": "A simulated brain",
     "replayed": "A recording, played back",
@@ -194,15 +184,9 @@ def _events(
 
 
 def _description(name: str, kind: str) -> dict[str, Any]:
-    description = {
-        "Name": name,
-        "BIDSVersion": BIDS_VERSION,
-        "DatasetType": kind,
-        "GeneratedBy": [{"Name": "bciigl", "Version": __version__}],
-    }
-    if kind == "derivative":
-        description["SourceDatasets"] = [{"URL": "../../"}]
-    return description
+    found = {"Name": name, "BIDSVersion": BIDS_VERSION, "DatasetType": kind}
+    found["GeneratedBy"] = [{"Name": "bciigl", "Version": __version__}]
+    return found | ({"SourceDatasets": [{"URL": "../../"}]} if kind == "derivative" else {})
 
 
 def _write_json(path: Path, document: Any) -> None:

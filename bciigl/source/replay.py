@@ -59,8 +59,8 @@ class ReplaySource(Source):
         for index in range(first, self._next):
             values, time = self._values[index : index + 1], (index + 1) * self.tr
             there = len(values) and np.isfinite(values).all()
-            status = (values[0], time, time, OK) if there else (None, time, time, MISSING)
-            frames.append(Frame(index, *status))
+            values, status = (values[0], OK) if there else (None, MISSING)
+            frames.append(Frame(index, values, time, time, status))
         return frames
 
     def elapsed(self) -> float:

@@ -34,13 +34,8 @@ NOTES = [
 ]
 LEVEL = r"(\d+(?:\.\d*)?)"
 ORIGINAL = "data_{}_combined_noise_level_{}.npy"
-ORIGINAL_NAMES = {
-    "context": "imagination",
-    "action": "action",
-    "feedback": "feedback",
-    "test_context": "imagination_test",
-    "test_label": "context_test",
-}
+ORIGINAL_NAMES = {"context": "imagination", "action": "action", "feedback": "feedback"}
+ORIGINAL_NAMES |= {"test_context": "imagination_test", "test_label": "context_test"}
 """What the original files call our arrays. Their rewards are not in the order of the trials."""
 
 

@@ -104,12 +104,12 @@ def keep_results(
     seed: int = 0,
     one_right: bool = True,
     report: Notify = silent,
-) -> SessionResults:
-    """Write what was learned to a folder that exists, with all that figures need; return it.
+) -> None:
+    """Write what was learned to a folder that exists, with all that figures need.
 
     Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
     """
-    train, truth = sessions["train"]
+    train, _ = sessions["train"]
     document = SessionResults(
         bciigl=__version__,
         seed=seed,
@@ -138,7 +138,6 @@ def keep_results(
     # Last, so that results that are found are complete.
     text = json.dumps(document.model_dump(mode="json"), indent=1)
     write_text(folder / RESULTS, text + "\n", overwrite=True)
-    return document
 
 
 def has_results(dataset: Dataset) -> bool:
