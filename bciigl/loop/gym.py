@@ -61,8 +61,9 @@ class ClosedLoopEnv(gymnasium.Env):
         options = len(self._protocol.task.options)
         voxels = make_source(self._protocol, self._folder).n_voxels
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
-        self.action_space = gymnasium.spaces.Discrete(options)
-        trial = {"guess": self.action_space, "catch": gymnasium.spaces.Discrete(2)}
+        discrete = gymnasium.spaces.Discrete
+        self.action_space = discrete(options)
+        trial = {"guess": discrete(options), "catch": discrete(2)}
         self.observation_space = gymnasium.spaces.Dict(
             {"context": estimate, "feedback": estimate, **trial}
         )
