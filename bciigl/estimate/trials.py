@@ -60,10 +60,7 @@ def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
 def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
     """Return the feedback of each trial of a run, (trials, voxels), from the whole run.
 
-    Parameters
-    ----------
-    frames, protocol
-        As in `contexts`; of several series, those with perception and judgment are enough.
+    As in `contexts`; of several series, those with perception and judgment are enough.
     """
     weights = _feedback_weights(protocol)
     recordings = _checked(frames, protocol, weights)

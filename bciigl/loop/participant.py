@@ -1,7 +1,6 @@
 """Who lies in the scanner: what happens to a person, and what only a scorer may know."""
 
 from collections.abc import Sequence
-from typing import Protocol as Interface
 
 import numpy as np
 
@@ -9,58 +8,14 @@ from bciigl.brain.events import Event, trial_event
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
+from bciigl.source.interface import Participant
 
 
-class Participant(Interface):
-    """The person during one run, which has `trials` trials.
-
-    `bciigl.testing.check_participant` checks an implementation.
-    """
-
-    trials: int
-
-    def imagine(self, trial: int) -> Event:
-        """Return how a trial, counted from 0, begins."""
-
-    def shown(self, trial: int) -> Shown | None:
-        """Return what is shown in place of the agent's guess; None where the agent guesses."""
-
-    def answer(self, trial: int, guess: int) -> list[Event]:
-        """Return what a guess evokes: the person sees it, then judges it."""
-
-    def truth(self, actions: Sequence[int]) -> Truth | None:
-        """Return what was true of the trials, given the guesses shown; None if nobody knows."""
-
-
-class Volunteer:
+class Volunteer(Participant):
     """A person whose thoughts nobody knows: the events have times, but no content and no truth."""
 
-    def __init__(self, protocol: Protocol, trials: int) -> None:
-        self._protocol = protocol
-        self.trials = trials
 
-    def imagine(self, trial: int) -> Event:
-        """Return when imagination begins."""
-        return trial_event(self._protocol, trial, "imagination", None)
-
-    def shown(self, trial: int) -> Shown | None:
-        """Leave every guess to the agent."""
-        return None
-
-    def answer(self, trial: int, guess: int, judged: bool | None = None) -> list[Event]:
-        """Return when the guess is seen and judged."""
-        contents = {"perception": self._protocol.task.options[guess], "judgment": judged}
-        return [
-            trial_event(self._protocol, trial, kind, contents[kind])
-            for kind in self._protocol.task.events[1:]
-        ]
-
-    def truth(self, actions: Sequence[int]) -> Truth | None:
-        """Return None: only the person knows."""
-        return None
-
-
-class SimulatedPerson(Volunteer):
+class SimulatedPerson(Participant):
     """A simulated participant during one run, and the experimenter who cues the catch trials.
 
     What the person will mean is drawn when the run begins, so that it does not depend on the

@@ -1,16 +1,18 @@
-"""What every source of frames offers, whatever is behind it."""
+"""What every source of frames offers, whatever is behind it, and every participant."""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bciigl.base.registry import SOURCES
-from bciigl.brain.events import Event
+from bciigl.brain.events import Event, trial_event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
+from bciigl.recording.trial import Shown
+from bciigl.recording.truth import Truth
 
 OK, LATE, MISSING, CORRUPT, DUPLICATE = "ok", "late", "missing", "corrupt", "duplicate"
 STATUSES = (OK, LATE, MISSING, CORRUPT, DUPLICATE)
@@ -36,6 +38,44 @@ class Frame(NamedTuple):
     acquired: float
     arrived: float
     status: str = OK
+
+
+class Participant:
+    """The person during one run, and what other participants build on: nobody knows the thoughts.
+
+    `bciigl.testing.check_participant` checks an implementation.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    trials : int
+        How many trials the run has.
+    """
+
+    def __init__(self, protocol: Protocol, trials: int) -> None:
+        self._protocol = protocol
+        self.trials = trials
+
+    def imagine(self, trial: int) -> Event:
+        """Return how a trial, counted from 0, begins."""
+        return trial_event(self._protocol, trial, "imagination", None)
+
+    def shown(self, trial: int) -> Shown | None:
+        """Return what is shown in place of the agent's guess; None where the agent guesses."""
+        return None
+
+    def answer(self, trial: int, guess: int, judged: bool | None = None) -> list[Event]:
+        """Return what a guess evokes: the person sees it, then judges it a match or a mismatch."""
+        contents = {"perception": self._protocol.task.options[guess], "judgment": judged}
+        return [
+            trial_event(self._protocol, trial, kind, contents[kind])
+            for kind in self._protocol.task.events[1:]
+        ]
+
+    def truth(self, actions: Sequence[int]) -> Truth | None:
+        """Return what was true of the trials, given the guesses shown; None if nobody knows."""
+        return None
 
 
 class Source(ABC):
@@ -103,7 +143,7 @@ class Source(ABC):
         """Return the seconds since the run began, by the clock of the scanner."""
         return 0.0
 
-    def participant(self, session: str, run: int, trials: int) -> Any:
+    def participant(self, session: str, run: int, trials: int) -> Participant | None:
         """Return the participant of a run, if the source knows who that was.
 
         By default None: the person is then simulated as the protocol describes.

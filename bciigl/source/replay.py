@@ -7,7 +7,6 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import Specification
-from bciigl.brain.events import Event, trial_event
 from bciigl.brain.images import read_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
@@ -16,7 +15,7 @@ from bciigl.recording import Dataset
 from bciigl.recording.layout import MASK
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
-from bciigl.source.interface import MISSING, OK, Frame, Source
+from bciigl.source.interface import MISSING, OK, Frame, Participant, Source
 
 
 class ReplaySource(Source):
@@ -72,11 +71,11 @@ class ReplaySource(Source):
         return RecordedPerson(self._dataset, session, run, trials)
 
 
-class RecordedPerson:
+class RecordedPerson(Participant):
     """The participant of a recorded run: what was shown is known, and perhaps what was true."""
 
     def __init__(self, dataset: Dataset, session: str, run: int, trials: int) -> None:
-        self._protocol, self.trials = dataset.protocol, trials
+        super().__init__(dataset.protocol, trials)
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
         if len(self._shown) != trials:
@@ -85,20 +84,9 @@ class RecordedPerson:
                 f"but the protocol plans {trials}"
             )
 
-    def imagine(self, trial: int) -> Event:
-        """Return how a trial began."""
-        return trial_event(self._protocol, trial, "imagination", None)
-
     def shown(self, trial: int) -> Shown:
         """Return the guess that was shown."""
         return self._shown[trial]
-
-    def answer(self, trial: int, guess: int) -> list[Event]:
-        """Return what the guess evoked."""
-        return [
-            trial_event(self._protocol, trial, kind, None)
-            for kind in self._protocol.task.events[1:]
-        ]
 
     def truth(self, actions: list[int]) -> Truth | None:
         """Return what was true, if the recording has it."""

@@ -62,12 +62,8 @@ def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
     """Return arrays, by the names that files have for them, as sessions."""
     given = arrays.get
     names = ("action", "feedback", "propensity", "run", "catch", "match_rate")
-    sessions = {
-        "train": Session(
-            Interactions(arrays["context"], **{name: given(name) for name in names}),
-            _truth(given("label"), given("reward")),
-        )
-    }
+    train = Interactions(arrays["context"], **{name: given(name) for name in names})
+    sessions = {"train": Session(train, _truth(given("label"), given("reward")))}
     if "test_context" in arrays:
         test = Interactions(arrays["test_context"], run=given("test_run"))
         sessions["test"] = Session(test, _truth(given("test_label")))
@@ -202,14 +198,9 @@ class Result:
 
     def as_dict(self, options: Sequence[object] | None = None) -> dict[str, Any]:
         """Return plain data, as for JSON, with the options' own names where they are given."""
-        found = self.diagnosis
-        return {
-            "accuracy": self.accuracy,
-            "interval": self.interval,
-            "match_rates": self.match_rates,
-            "objective": self.objective,
-            "diagnosis": None if found is None else found.named(options).as_dict(),
-        }
+        names, found = ("accuracy", "interval", "match_rates", "objective"), self.diagnosis
+        plain = {name: getattr(self, name) for name in names}
+        return {**plain, "diagnosis": None if found is None else found.named(options).as_dict()}
 
 
 def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, ...]:
