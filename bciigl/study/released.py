@@ -80,8 +80,8 @@ def _row(noise: float, entry: Entry, results: list[EntryResult]) -> Row:
     right, tested = np.trace(results[0].confusion), np.sum(results[0].confusion)
     one = Mean(accuracies[0], None, share_with_interval(right, tested)[1])
     mean = one if len(results) == 1 else mean_of(accuracies)
-    objectives = (results[0].objective, None)
-    return row_of(noise, {}, entry, mean, accuracies, results, objectives, table=NAME)
+    known = {"noise": noise, "varied": {}, "objective": results[0].objective}
+    return row_of(NAME, entry, mean, results, **known)
 
 
 def _released(folder: Path) -> dict[float, Sessions]:

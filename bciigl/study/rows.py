@@ -1,8 +1,7 @@
 """The rows of a study's table: for each setting and learner, what all repeats add up to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,12 +93,12 @@ class Row(Scored):
     chance: Chance
     failed: float
     trusted: float | None
-    objective: float | None
-    truth_objective: float | None
-    paired: dict[str, Difference]
-    scanner_hours: float | None
-    test_scanner_hours: float | None
-    published: Published | None
+    objective: float | None = None
+    truth_objective: float | None = None
+    paired: dict[str, Difference] = field(default_factory=dict)
+    scanner_hours: float | None = None
+    test_scanner_hours: float | None = None
+    published: Published | None = None
 
     @property
     def label(self) -> str:
@@ -162,20 +161,16 @@ def rows(study: Study, results: Results) -> list[Row]:
                     for other in others
                     if same and set(mine[entry.label]) & set(mine.get(other, ()))
                 }
-                about = summary(protocol)
-                hours = about["scanner_hours"], about["test_scanner_hours"]
-                accuracies = [value for _, value in sorted(mine[entry.label].items())]
-                mean, repeats = within(mean_of(accuracies), 0.0), found[entry.label].values()
+                about, repeats = summary(protocol), found[entry.label].values()
+                known = {name: about[name] for name in ("scanner_hours", "test_scanner_hours")}
+                known |= {"noise": setting.noise, "varied": setting.varied, "paired": paired}
                 pairs = [(each.objective, truth) for each, truth in repeats]
-                pairs = [pair for pair in pairs if None not in pair]
-                objectives = np.mean(pairs, axis=0).tolist() if pairs else (None, None)
+                if pairs := [pair for pair in pairs if None not in pair]:
+                    objectives = np.mean(pairs, axis=0).tolist()
+                    known["objective"], known["truth_objective"] = objectives
+                mean = within(mean_of(list(mine[entry.label].values())), 0.0)
                 learned = [each for each, _ in repeats]
-                place = (setting.noise, setting.varied, entry)
-                table.append(
-                    row_of(
-                        *place, mean, accuracies, learned, objectives, paired, hours, study.table
-                    )
-                )
+                table.append(row_of(study.table, entry, mean, learned, **known))
     return table
 
 
@@ -204,22 +199,19 @@ def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Diffe
 
 
 def row_of(
-    noise: float,
-    varied: dict[str, Any],
-    entry: Entry,
-    mean: Mean,
-    accuracies: list[float],
-    learned: Sequence[EntryResult],
-    objectives: Sequence[float | None],
-    paired: Mapping[str, Difference] = MappingProxyType({}),
-    hours: tuple[float | None, float | None] = (None, None),
-    table: str | None = None,
+    table: str | None, entry: Entry, mean: Mean, learned: Sequence[EntryResult], **known: Any
 ) -> Row:
-    """Return the row of what a learner made of repeats; objectives are its own and the truth's."""
+    """Return the row of what a learner made of repeats, with further fields that are known."""
     confusions = [each.confusion for each in learned]
     verdicts = [each.verdict for each in learned if each.verdict is not None]
-    paper = published(table, entry.learner, noise) if table and entry.control is None else None
-    rates = permutation_chance(confusions), percent(map(failed_option, confusions))
-    trusted = percent(each == TRUST for each in verdicts)
-    values = (*rates, trusted, *objectives, dict(paired), *hours, paper)
-    return Row(noise, varied, *entry, mean, accuracies, *values)
+    beside = table and entry.control is None
+    return Row(
+        **entry._asdict(),
+        accuracy=mean,
+        accuracies=[accuracy(each) for each in confusions],
+        chance=permutation_chance(confusions),
+        failed=percent(map(failed_option, confusions)),
+        trusted=percent(each == TRUST for each in verdicts),
+        published=published(table, entry.learner, known["noise"]) if beside else None,
+        **known,
+    )
