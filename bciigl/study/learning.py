@@ -229,9 +229,7 @@ def session_learners(protocol: Protocol, sessions: Sessions) -> tuple[str, ...]:
     return tuple(wanted)
 
 
-def learn_session(
-    protocol: Protocol, sessions: Sessions, *, report: Notify = silent
-) -> list[Result]:
+def learn_session(protocol: Protocol, sessions: Sessions, report: Notify = silent) -> list[Result]:
     """Return what the protocol's learners make of its sessions, with its own seed."""
     learners = session_learners(protocol, sessions)
     return learn_with(sessions, learners, seed=protocol.seed, report=report)

@@ -177,8 +177,7 @@ def _tested(sessions: Sessions) -> int:
 
 def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
     """Return the values of trials in which the agent guessed; of uniform guesses if not given."""
-    if values is None:
-        return np.full(train.trials, 1 / train.n_actions)
+    values = np.full(train.trials, 1 / train.n_actions) if values is None else values
     return values if train.catch is None else values[~train.catch.astype(bool)]
 
 
@@ -201,11 +200,11 @@ def learning_curve(
         report(f"learning curve of {name}")
         for count in after:
             some = _first_runs(sessions, runs[:count])
-            last = count == len(runs)
-            result = finished if last else _learned(some, name, seed, one_right)
+            whole = count == len(runs)
+            result = finished if whole else _learned(some, name, seed, one_right)
             if result is not None:
-                scored = dict(zip(("low", "high"), result.interval, strict=True))
-                scored |= {"accuracy": result.accuracy, "trials": some["train"].interactions.trials}
+                (low, high), trials = result.interval, some["train"].interactions.trials
+                scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
                 points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points
 
