@@ -87,14 +87,17 @@ def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
     grows. One of another experiment is refused, and so is one with a damaged file.
     """
     folder, text = Path(folder), _text(study.document())
-    try:
-        if not is_study(folder):
+    if not is_study(folder):
+        try:
             with written_folder(folder) as new:
+                for name in (CELLS, FAILED):
+                    (new / name).mkdir()
                 write_text(new / STUDY, text)
-    except OSError:
-        # Jobs of an array begin at the same moment: another process may have been faster.
-        if not is_study(folder):
-            raise
+            return {}
+        except OSError:
+            # Jobs of an array begin at the same moment: another process may have been faster.
+            if not is_study(folder):
+                raise
     document = _read_document(folder)
     difference = ("kind", study.kind, document["kind"])
     if document["kind"] == study.kind:
