@@ -145,7 +145,6 @@ def check_agent(make: Callable[[], Any]) -> None:
 
 
 def _guesses(agent: Any) -> list[tuple[int, float]]:
-    """Return what an agent guesses in some runs of made-up trials."""
     rng = np.random.default_rng(1)
     found = []
     _require(agent.n_actions == OPTIONS, f"n_actions should be {OPTIONS}, got {agent.n_actions!r}")
@@ -167,15 +166,7 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
 
 
 def check_source(source: Source, protocol: Protocol) -> None:
-    """Check that a source gives the frames of a run as the session loop expects them.
-
-    Parameters
-    ----------
-    source : Source
-        A new one.
-    protocol : Protocol
-        The experiment that it was made for.
-    """
+    """Check that a new source gives the frames of a protocol's run as the session loop expects."""
     _require(source.tr > 0, f"tr should be above 0, got {source.tr!r}")
     _require(
         source.n_voxels == len(source.region) > 0, "n_voxels should be the number of the region's"
@@ -222,15 +213,7 @@ def _check_frame(frame: Any, voxels: int) -> None:
 
 
 def check_participant(participant: Any, protocol: Protocol) -> None:
-    """Check that a participant can take part in a run.
-
-    Parameters
-    ----------
-    participant : Participant
-        Of a run with a few trials.
-    protocol : Protocol
-        The experiment.
-    """
+    """Check that a participant can take part in a run with a few trials of a protocol."""
     options = len(protocol.task.options)
     _require(participant.trials > 0, "trials should be the number of trials in the run")
     actions = []
@@ -258,7 +241,6 @@ def check_participant(participant: Any, protocol: Protocol) -> None:
 
 
 def _call(function: Callable, *arguments: Any, **named: Any) -> Any:
-    """Call a method, and say its name if it fails."""
     try:
         return function(*arguments, **named)
     except Exception as error:

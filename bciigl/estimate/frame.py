@@ -9,23 +9,11 @@ from bciigl.protocol.schedule import frames_complete
 def estimate(
     frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing
 ) -> np.ndarray:
-    """Return weighted sums of what events evoked, from these frames alone.
+    """Return weighted sums of what events evoked, (sums, voxels), from these frames alone.
 
-    Parameters
-    ----------
-    frames : array, (frames, voxels)
-        From the beginning of the run. A frame that is not there yet is replaced by the last one. A
-        missing frame is not a number in all voxels, and neither is what is estimated from it.
-    onsets : array, (events,)
-        Of all events, in seconds from the beginning of the run.
-    weights : array, (sums, events)
-        How much each event counts in each sum.
-    timing : Timing
-        How long after an onset the frame is taken.
-
-    Returns
-    -------
-    estimates : array, (sums, voxels)
+    `frames`, (frames, voxels), begin with the run. One that is not there yet is replaced by the
+    last one; a missing one is not a number in all voxels, and neither is what is estimated from it.
+    `onsets`, (events,), are in seconds of the run, `weights` of shape (sums, events).
     """
     wanted = np.flatnonzero(weights.any(axis=0))
     # As in the paper's code: the frame that is being recorded then.

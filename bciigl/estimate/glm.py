@@ -34,27 +34,19 @@ SOLVABLE = 1e-6
 def estimate(
     frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing
 ) -> np.ndarray:
-    """Return weighted sums of what events evoked, from these frames alone.
+    """Return weighted sums of what events evoked, (sums, voxels); as in `frame.estimate`.
 
-    Parameters
-    ----------
-    frames : array, (frames, voxels)
-        From the beginning of the run. A missing frame is not a number in all voxels.
-    onsets : array, (events,)
-        Of all events, in seconds from the beginning of the run.
-    weights : array, (sums, events)
-        How much each event counts in each sum.
-    timing : Timing
-        The TR, and how long an event lasts.
-
-    Returns
-    -------
-    estimates : array, (sums, voxels)
-        Amplitudes: the peak of a lone event's response, shrunk by the ridge.
+    They are amplitudes: the peak of a lone event's response, shrunk by the ridge.
     """
     with one_thread():
         coefficient = autocorrelation(frames, onsets, timing)
-        estimates = [_weighted_sum(frames, onsets, each, timing, coefficient) for each in weights]
+        estimates = []
+        for mine in weights:
+            first, stop = _window(onsets[mine != 0], len(frames), timing)
+            inside, times = _events(onsets, first, stop, timing)
+            there, missing = _there(frames[first:stop])
+            how = (tuple(mine[inside]), coefficient, timing.tr, timing.event, missing)
+            estimates.append(_frame_weights(stop - first, times, *how) @ there)
     return np.array(estimates).reshape(len(weights), frames.shape[1])
 
 
@@ -94,19 +86,6 @@ def _there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
 def _rows(frames: int, missing: tuple[int, ...]) -> np.ndarray:
     """Return the indices of the frames that are there."""
     return np.delete(np.arange(frames), missing)
-
-
-def _weighted_sum(
-    frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing, coefficient: float
-) -> np.ndarray:
-    first, stop = _window(onsets[weights != 0], len(frames), timing)
-    inside, times = _events(onsets, first, stop, timing)
-    there, missing = _there(frames[first:stop])
-    mixture = tuple(weights[inside])
-    of_frames = _frame_weights(
-        stop - first, times, mixture, coefficient, timing.tr, timing.event, missing
-    )
-    return of_frames @ there
 
 
 def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
@@ -184,13 +163,7 @@ def _frame_weights(
 def _whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
     """Return the innovations of an AR(1) series, along the first axis.
 
-    Parameters
-    ----------
-    series : array, (frames, ...)
-    coefficient : float
-        Of the autoregression, from one frame to the next.
-    steps : array of int, (frames - 1,)
-        How many frames after the one before each frame is: more than 1 after missing ones.
+    `steps` says how many frames after the one before each frame is: more than 1 after missing ones.
     """
     innovations = series.copy()
     if len(series):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -43,10 +44,9 @@ def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
         When the events were, and how to estimate what they evoked.
     """
     recordings = _checked(frames, protocol, _CONTEXT)
-    trials = range(_whole_trials(recordings, protocol))
-    voxels = next(iter(recordings.values())).shape[1]
-    found = [_context(recordings, protocol, trial) for trial in trials]
-    return np.array(found).reshape(len(trials), voxels)
+    trials, voxels = _whole_trials(recordings, protocol)
+    found = [_context(recordings, protocol, trial) for trial in range(trials)]
+    return np.array(found).reshape(trials, voxels)
 
 
 def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
@@ -60,15 +60,12 @@ def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
 def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
     """Return the feedback of each trial of a run, (trials, voxels), from the whole run.
 
-    Parameters
-    ----------
-    frames, protocol
-        As in `contexts`; of several series, those with perception and judgment are enough.
+    As in `contexts`; of several series, those with perception and judgment are enough.
     """
     weights = _feedback_weights(protocol)
     recordings = _checked(frames, protocol, weights)
-    trials = range(_whole_trials(recordings, protocol))
-    return _estimates(recordings, protocol, weights, trials)
+    trials, _ = _whole_trials(recordings, protocol)
+    return _estimates(recordings, protocol, weights, range(trials))
 
 
 def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
@@ -100,10 +97,9 @@ def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Rec
         raise BciiglError(
             f"frames should be of {', '.join(planned)}, got {', '.join(map(str, named))}"
         )
-    recordings = {planned[name]: each for name, each in named.items()}
     try:
         # In one order in memory, on which the last bits of a matrix product depend.
-        recordings = {kinds: np.asarray(each, order="C") for kinds, each in recordings.items()}
+        recordings = {planned[name]: np.asarray(each, order="C") for name, each in named.items()}
         if any(each.dtype.kind not in "buif" for each in recordings.values()):
             raise TypeError
     except (TypeError, ValueError):
@@ -133,11 +129,7 @@ def _estimates(
 
 
 def _from_series(
-    frames: np.ndarray,
-    protocol: Protocol,
-    kinds: Sequence[str],
-    weights: dict[str, float],
-    trials: Sequence[int],
+    frames: np.ndarray, protocol: Protocol, kinds: Sequence[str], weights: dict, trials: Sequence
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
     trials = np.asarray(trials, int)
@@ -151,36 +143,32 @@ def _from_series(
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
     wanted = wanted.reshape(len(trials), onsets.size)
     missing = np.isnan(frames).all(axis=1)
+    estimate = partial(
+        _ESTIMATES[protocol.estimate], frames, onsets.ravel(), timing=protocol.timing
+    )
     if not missing.any():
-        return _ESTIMATES[protocol.estimate](frames, onsets.ravel(), wanted, protocol.timing)
+        return estimate(wanted)
     first = onsets[trials][:, [kind in weights for kind in kinds]].min(axis=1)
     last = np.array([trial_start(protocol, trial + 1) for trial in trials])
-    enough = ~_too_few(missing, first, last, protocol.timing.tr)
+    sampled = (np.arange(len(missing)) + 0.5) * protocol.timing.tr
+    mine = (sampled > first[:, None]) & (sampled < last[:, None])
+    enough = (mine & ~missing).sum(axis=1) >= ENOUGH_FRAMES * np.maximum(mine.sum(axis=1), 1)
     found = np.full((len(trials), frames.shape[1]), np.nan)
     if enough.any():
-        estimate = _ESTIMATES[protocol.estimate]
-        found[enough] = estimate(frames, onsets.ravel(), wanted[enough], protocol.timing)
+        found[enough] = estimate(wanted[enough])
     return found
 
 
-def _too_few(missing: np.ndarray, first: np.ndarray, last: np.ndarray, tr: float) -> np.ndarray:
-    """Tell of which trials too many frames are missing between two times, (trials,)."""
-    sampled = (np.arange(len(missing)) + 0.5) * tr
-    mine = (sampled > first[:, None]) & (sampled < last[:, None])
-    there = (mine & ~missing).sum(axis=1)
-    return there < ENOUGH_FRAMES * np.maximum(mine.sum(axis=1), 1)
-
-
-def _whole_trials(recordings: Recordings, protocol: Protocol) -> int:
-    """Return how many trials were recorded to their end."""
-    frames = next(iter(recordings.values()))
-    seconds = len(frames) * protocol.timing.tr - protocol.timing.burn_in
+def _whole_trials(recordings: Recordings, protocol: Protocol) -> tuple[int, int]:
+    """Return how many trials were recorded to their end, and of how many voxels."""
+    frames, voxels = next(iter(recordings.values())).shape
+    seconds = frames * protocol.timing.tr - protocol.timing.burn_in
     # Rounded first: a run of 46 trials should not come out as a little less.
-    return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0)
+    return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0), voxels
 
 
 def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float) -> Recordings:
-    """Return the frames that are complete so many seconds after a trial began."""
+    """Return the frames that are complete some seconds after a trial began."""
     if not isinstance(trial, (int, np.integer)) or trial < 0:
         raise BciiglError(f"trial should be 0 or a larger whole number, got {trial!r}")
     seconds = trial_start(protocol, trial) + since

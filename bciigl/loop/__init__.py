@@ -1,8 +1,7 @@
 """Who acts, trial by trial? A participant, an agent, and the one session loop between them."""
 
 from bciigl.loop.agent import Agent, Choice, FixedAgent, LearningAgent
-from bciigl.loop.participant import Participant, Volunteer
-from bciigl.loop.person import SimulatedPerson
+from bciigl.loop.participant import Participant, SimulatedPerson, Volunteer
 from bciigl.loop.session import record, resume, run_session, simulate
 
 __all__ = [

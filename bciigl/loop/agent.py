@@ -3,7 +3,7 @@
 There is no reward in their interface, and nothing reachable from what they are given leads to one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,17 +20,7 @@ from bciigl.protocol.schedule import run_count
 
 
 class Choice(NamedTuple):
-    """A guess.
-
-    Attributes
-    ----------
-    action : int
-        Which option is guessed, from 0.
-    propensity : float
-        How probable this guess was.
-    explored : bool
-        Whether it was drawn uniformly, whatever the agent has learned.
-    """
+    """A guess: an option from 0, how probable it was, and whether it was drawn uniformly."""
 
     action: int
     propensity: float
@@ -87,16 +77,12 @@ class Agent:
 
         Parameters
         ----------
-        context : array, (features,)
-            As the agent saw it.
-        action : int
-            What was guessed.
+        context, action, propensity
+            What the agent saw, what was guessed, and how probable that guess was.
         feedback : array, (features,)
             What the guess evoked, from the frames up to the trial's end.
-        propensity : float
-            How probable the guess was.
         catch : bool
-            Whether the experimenter chose it, in a catch trial.
+            Whether the experimenter chose the guess, in a catch trial.
         """
 
     def end_run(self) -> None:
@@ -146,10 +132,8 @@ class LearningAgent(Agent):
     ----------
     n_actions : int
         How many options there are.
-    uniform_runs : int
-        How many runs are guessed uniformly at first.
-    learn_every : int
-        How many runs pass before it learns again.
+    uniform_runs, learn_every : int
+        How many runs are guessed uniformly at first, and how many pass before it learns again.
     epsilon : float
         How often it still guesses uniformly afterwards; 0 to commit to what it learned.
     catch_match_rate : float, optional
@@ -166,10 +150,8 @@ class LearningAgent(Agent):
         catch_match_rate: float | None = None,
     ) -> None:
         super().__init__(n_actions)
-        self.uniform_runs = uniform_runs
-        self.learn_every = learn_every
-        self.epsilon = epsilon
-        self.catch_match_rate = catch_match_rate
+        self.uniform_runs, self.learn_every = uniform_runs, learn_every
+        self.epsilon, self.catch_match_rate = epsilon, catch_match_rate
         self.policy: ActionInclusiveIGL | None = None
         self._observed: list[tuple] = []
         self._ends: list[int] = []  # how many trials had been observed at the end of each run
@@ -237,18 +219,8 @@ def make_agent(
 ) -> Agent:
     """Return the agent that a protocol's section `agent` describes.
 
-    The specification's `make` is called with the same arguments.
-
-    Parameters
-    ----------
-    settings : bciigl.protocol.model.Agent
-        The section.
-    n_actions, n_features : int
-        How many options and voxels there are.
-    catch_match_rate : float, optional
-        How often guesses match on catch trials, where there are any.
-    policy : estimator, optional
-        A fitted learner, for an agent that is told one.
+    The specification's `make` is called with the same arguments. `policy` is a fitted learner, for
+    an agent that is told one.
     """
     found = AGENTS.get(settings.policy)
     if (policy is not None) != (found.told == "policy"):
@@ -257,40 +229,35 @@ def make_agent(
             if policy is None
             else f"agent.policy is {found.id}: it takes no saved policy, {FIXED.id} does"
         )
-    return found.make(
-        settings, n_actions, n_features, catch_match_rate=catch_match_rate, policy=policy
-    )
+    told = {"catch_match_rate": catch_match_rate, "policy": policy}
+    return found.make(settings, n_actions, n_features, **told)
 
 
-def _learning(settings: Settings, n_actions: int, epsilon: float, rate: float | None) -> Agent:
+def _make_learning(
+    settings: Settings, n_actions: int, n_features: int, *, catch_match_rate: float | None, **_: Any
+) -> Agent:
     return LearningAgent(
         n_actions,
         uniform_runs=settings.uniform_runs,
         learn_every=settings.learn_every,
-        epsilon=epsilon,
-        catch_match_rate=rate,
+        epsilon=settings.epsilon if settings.policy == EPSILON_GREEDY.id else 0.0,
+        catch_match_rate=catch_match_rate,
     )
 
 
-def _learning_sentence(protocol: Protocol, explored: str = "") -> str:
+def _learning_sentence(protocol: Protocol) -> str:
     agent = protocol.agent
     if run_count(protocol, protocol.task.trials) <= agent.uniform_runs:
         return UNIFORM.sentence
     every = "each run" if agent.learn_every == 1 else f"every {agent.learn_every} runs"
     first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
+    explored = ", except that it went on guessing uniformly with a probability of "
+    explored = f"{explored}{agent.epsilon:g}" if agent.policy == EPSILON_GREEDY.id else ""
     return (
         f"{UNIFORM.sentence} in {first}. From then on it learned after "
         f"{every}, from all trials before and the feedback estimated up to each trial's end, by "
         "AI-IGL (Xie et al., 2022), and guessed as the last policy chose that the learner itself "
         f"had found trustworthy{explored}; as long as there was none it guessed uniformly"
-    )
-
-
-def _epsilon_sentence(protocol: Protocol) -> str:
-    epsilon = protocol.agent.epsilon
-    return _learning_sentence(
-        protocol,
-        f", except that it went on guessing uniformly with a probability of {epsilon:g}",
     )
 
 
@@ -302,26 +269,17 @@ UNIFORM = Specification(
 )
 FIXED = Specification(
     "fixed",
-    lambda settings, n_actions, n_features, *, policy, **_: FixedAgent(
-        n_actions, n_features, policy
-    ),
+    lambda settings, *shape, policy, **_: FixedAgent(*shape, policy),
     "a policy learned before",
     "guessed by a policy that had been learned before and did not change",
     told="policy",
 )
 EXPLORE_THEN_COMMIT = Specification(
     "explore-then-commit",
-    lambda settings, n_actions, n_features, *, catch_match_rate, **_: _learning(
-        settings, n_actions, 0.0, catch_match_rate
-    ),
+    _make_learning,
     "uniform guesses at first, then AI-IGL",
     _learning_sentence,
 )
 EPSILON_GREEDY = Specification(
-    "epsilon-greedy",
-    lambda settings, n_actions, n_features, *, catch_match_rate, **_: _learning(
-        settings, n_actions, settings.epsilon, catch_match_rate
-    ),
-    "AI-IGL with some uniform guesses",
-    _epsilon_sentence,
+    "epsilon-greedy", _make_learning, "AI-IGL with some uniform guesses", _learning_sentence
 )

@@ -24,7 +24,7 @@ from bciigl.protocol import find, load
 from bciigl.protocol.load import Changes
 from bciigl.protocol.schedule import series, trials_per_run
 from bciigl.recording.trial import RunId, Shown
-from bciigl.source import Source, make_source
+from bciigl.source import make_source
 
 ENVIRONMENT = "bciigl/ClosedLoop-v0"
 LARGEST = 1e6
@@ -58,16 +58,14 @@ class ClosedLoopEnv(gymnasium.Env):
         if len(series(self._protocol)) > 1:
             raise BciiglError("the environment has one series of frames: use recording: shared")
         self._folder = find(protocol).parent
-        options, voxels = len(self._protocol.task.options), self._source(0).n_voxels
+        options = len(self._protocol.task.options)
+        voxels = make_source(self._protocol, self._folder).n_voxels
         estimate = gymnasium.spaces.Box(-LARGEST, LARGEST, (voxels,), np.float64)
-        self.action_space = gymnasium.spaces.Discrete(options)
+        discrete = gymnasium.spaces.Discrete
+        self.action_space = discrete(options)
+        trial = {"guess": discrete(options), "catch": discrete(2)}
         self.observation_space = gymnasium.spaces.Dict(
-            {
-                "context": estimate,
-                "feedback": estimate,
-                "guess": gymnasium.spaces.Discrete(options),
-                "catch": gymnasium.spaces.Discrete(2),
-            }
+            {"context": estimate, "feedback": estimate, **trial}
         )
         self._nothing = np.zeros(voxels)
         self._decision: Decision | None = None
@@ -99,11 +97,9 @@ class ClosedLoopEnv(gymnasium.Env):
         observation, info = self._observed(trial.feedback, shown.action, shown.catch)
         return observation, 0.0, self._decision is None, False, info
 
-    def _source(self, seed: int) -> Source:
-        return make_source(self._protocol.model_copy(update={"seed": seed}), self._folder)
-
     def _session(self, seed: int) -> Iterator[tuple[Participant, Steps, int]]:
-        protocol, source = self._protocol.model_copy(update={"seed": seed}), self._source(seed)
+        protocol = self._protocol.model_copy(update={"seed": seed})
+        source = make_source(protocol, self._folder)
         for run, trials in enumerate(trials_per_run(protocol, protocol.task.trials), start=1):
             place = RunId("train", run)
             participant = participant_of(protocol, source, place, trials)
@@ -113,18 +109,11 @@ class ClosedLoopEnv(gymnasium.Env):
         self, feedback: np.ndarray, guess: int, catch: bool = False
     ) -> tuple[Observation, dict[str, Any]]:
         trial, context = self._decision or (0, self._nothing)
-        observation = {
-            "context": _bounded(context),
-            "feedback": _bounded(feedback),
-            "guess": guess,
-            "catch": int(catch),
-        }
+        # Within bounds, and 0 where too many frames are missing.
+        estimates = np.clip(np.nan_to_num([context, feedback]), -LARGEST, LARGEST)
+        observation = dict(zip(("context", "feedback"), estimates, strict=True))
+        observation |= {"guess": guess, "catch": int(catch)}
         return observation, {"run": self._run, "trial": trial}
-
-
-def _bounded(values: np.ndarray) -> np.ndarray:
-    """Return an estimate within its bounds; 0 where too many frames are missing."""
-    return np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
 
 
 gymnasium.register(ENVIRONMENT, entry_point="bciigl.loop.gym:ClosedLoopEnv")

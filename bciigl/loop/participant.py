@@ -1,40 +1,25 @@
 """Who lies in the scanner: what happens to a person, and what only a scorer may know."""
 
 from collections.abc import Sequence
-from typing import Protocol as Interface
+
+import numpy as np
 
 from bciigl.brain.events import Event, trial_event
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
+from bciigl.source.interface import Participant
 
 
-class Participant(Interface):
-    """The person during one run. `bciigl.testing.check_participant` checks an implementation.
-
-    Attributes
-    ----------
-    trials : int
-        How many trials the run has.
-    """
-
-    trials: int
-
-    def imagine(self, trial: int) -> Event:
-        """Return how a trial, counted from 0, begins."""
-
-    def shown(self, trial: int) -> Shown | None:
-        """Return what is shown in place of the agent's guess; None where the agent guesses."""
-
-    def answer(self, trial: int, guess: int) -> list[Event]:
-        """Return what a guess evokes: the person sees it, then judges it."""
-
-    def truth(self, actions: Sequence[int]) -> Truth | None:
-        """Return what was true of the trials, given the guesses shown; None if nobody knows."""
+class Volunteer(Participant):
+    """A person whose thoughts nobody knows: the events have times, but no content and no truth."""
 
 
-class Volunteer:
-    """A person whose thoughts nobody knows: the events have times, but no content and no truth.
+class SimulatedPerson(Participant):
+    """A simulated participant during one run, and the experimenter who cues the catch trials.
+
+    What the person will mean is drawn when the run begins, so that it does not depend on the
+    guesses. It is part of the truth, which no agent gets: an agent is given arrays, never a person.
 
     Parameters
     ----------
@@ -42,28 +27,51 @@ class Volunteer:
         The experiment.
     trials : int
         How many trials the run has.
+    rng : numpy.random.Generator
+        Random numbers of this run's person.
+    catch : bool
+        Whether there are catch trials, as the protocol plans them.
+
+    Attributes
+    ----------
+    meant, imagined : array of int, (trials,)
+        The option that each guess is judged against, which is cued on catch trials, and the one
+        that is imagined: another one where imagination lapses.
+    catch : array of bool, (trials,)
+        Which trials are catch trials.
     """
 
-    def __init__(self, protocol: Protocol, trials: int) -> None:
-        self._protocol = protocol
-        self.trials = trials
+    def __init__(
+        self, protocol: Protocol, trials: int, rng: np.random.Generator, *, catch: bool = True
+    ) -> None:
+        super().__init__(protocol, trials)
+        options, plan, human = len(protocol.task.options), protocol.task.catch, protocol.human
+        self.meant = rng.integers(options, size=trials)
+        others = (self.meant + rng.integers(1, options, size=(2, trials))) % options
+        chance = rng.random((4, trials))
+        self.imagined = np.where(chance[0] < human.imagination_lapse, others[0], self.meant)
+        self._lapses = chance[1] < human.judgment_lapse
+        self.catch = (chance[2] < plan.share) & catch
+        self._shown_on_cue = np.where(chance[3] < plan.match_rate, self.meant, others[1])
 
     def imagine(self, trial: int) -> Event:
-        """Return when imagination begins."""
-        return trial_event(self._protocol, trial, "imagination", None)
+        """Return how a trial begins."""
+        option = self._protocol.task.options[self.imagined[trial]]
+        return trial_event(self._protocol, trial, "imagination", option)
 
     def shown(self, trial: int) -> Shown | None:
-        """Leave every guess to the agent."""
-        return None
+        """Return what the experimenter shows on a catch trial; None on all others."""
+        if not self.catch[trial]:
+            return None
+        chance = 1 / len(self._protocol.task.options)
+        return Shown(int(self._shown_on_cue[trial]), chance, explored=False, catch=True)
 
     def answer(self, trial: int, guess: int) -> list[Event]:
-        """Return when the guess is seen and judged."""
-        contents = {"perception": self._protocol.task.options[guess], "judgment": None}
-        return [
-            trial_event(self._protocol, trial, kind, contents[kind])
-            for kind in self._protocol.task.events[1:]
-        ]
+        """Return what a guess evokes: the person sees it, then judges it."""
+        match = bool(self.meant[trial] == guess)
+        return super().answer(trial, guess, match != bool(self._lapses[trial]))
 
-    def truth(self, actions: Sequence[int]) -> Truth | None:
-        """Return None: only the person knows."""
-        return None
+    def truth(self, actions: Sequence[int]) -> Truth:
+        """Return what was meant and judged, given the guesses shown."""
+        match = self.meant == np.asarray(actions)
+        return Truth(self.meant, match, self.imagined, match != self._lapses)

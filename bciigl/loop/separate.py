@@ -11,21 +11,16 @@ from bciigl.brain.fmrisim_adapter import scale_to_noise
 from bciigl.brain.noise_sources import RunPlan
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop.participant import Participant
-from bciigl.loop.trials import Decision, Series, Steps
+from bciigl.loop.trials import Decision, Steps
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import RunId, Trial
 from bciigl.source import Source
 
 
 def separate_steps(
-    protocol: Protocol,
-    source: Source,
-    participant: Participant,
-    place: RunId,
-    *,
-    elapsed: float = 0.0,
+    protocol: Protocol, source: Source, participant: Participant, place: RunId
 ) -> Steps:
-    """Let a run happen as in the paper's code; parameters as in `trial_steps`.
+    """Let a run happen as in the paper's code.
 
     A series is scaled by its maximum, so it exists only when all its events are known: all
     imagination comes first, and trials are finished when the run is over. That changes nothing for
@@ -48,7 +43,7 @@ def separate_steps(
     for number in numbers:
         feedback = feedback_so_far(frames, protocol, number)
         yield Trial(seen[number], *shown[number], feedback)
-    return Series(frames, {})
+    return frames, {}
 
 
 def simulated_brain(source: Source) -> Brain:
@@ -75,15 +70,6 @@ def record_separately(
     Each has its own noise, and its signal is scaled after the fact: each voxel by its maximum in
     the run, and then to `cnr` times the SD of its noise in the run. Where all noise sources are off
     there is no signal either.
-
-    Parameters
-    ----------
-    brain : Brain
-        Of a protocol with ``recording: separate``.
-    events : iterable of Event
-        All events of the run, of one or more kinds.
-    session, run, trials
-        As in `Brain.scan`.
     """
     if brain.protocol.recording != "separate":
         raise BciiglError("recording: shared has one series for all events: use Brain.scan")

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +15,13 @@ from bciigl.base.seeds import run_seed
 from bciigl.estimate import feedback
 from bciigl.learn import load_learner, save_learner
 from bciigl.loop.agent import Agent, make_agent
-from bciigl.loop.participant import Participant
-from bciigl.loop.person import SimulatedPerson
+from bciigl.loop.participant import Participant, SimulatedPerson
 from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
 from bciigl.protocol.design_checks import known_match_rate
-from bciigl.protocol.schedule import (
-    decision_seconds,
-    series,
-    session_trials,
-    trial_start,
-    trials_per_run,
-)
+from bciigl.protocol.schedule import decision_seconds, series, session_trials, trials_per_run
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
 from bciigl.recording.journal import Journal, JournalError
@@ -62,32 +57,27 @@ def run_session(
         no learner.
     sink : MemorySink or DatasetSink
         Where it goes.
-    progress : function, optional
-        Called after each trial with the number of trials done, and of all.
-    lateness : function, optional
-        Called with the seconds by which each guess was late.
+    progress, lateness
+        As in `record`.
     """
     agents = {"train": agent, "test": Agent(agent.n_actions)}
     done, total = 0, sum(session_trials(protocol).values())
 
+    def keep(place: RunId, number: int, trial: Trial) -> None:
+        sink.keep(place, number, trial)
+        progress(done + number + 1, total)
+
     for session, trials in session_trials(protocol).items():
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
             place = RunId(session, run)
-            past = sink.past(place, count)
-            if past.finished:
-                for trial in past.trials:
+            past, finished = sink.past(place, count)
+            if finished:
+                for trial in past:
                     notify_agent(agents[session], trial)
             else:
-
-                def keep(number: int, trial: Trial, place: RunId = place, done: int = done) -> None:
-                    sink.keep(place, number, trial)
-                    progress(done + number + 1, total)
-
-                run_ = simulate_run(
-                    protocol, source, agents[session], place, count,
-                    past=past.trials, keep=keep, lateness=lateness,
-                )  # fmt: skip
-                sink.write(place, run_)
+                how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
+                recorded = simulate_run(protocol, source, agents[session], place, count, **how)
+                sink.write(place, recorded)
             agents[session].end_run()
             done += count
             progress(done, total)
@@ -105,33 +95,21 @@ def simulate_run(
     keep: Keep = silent,
     lateness: Lateness = silent,
 ) -> RecordedRun:
-    """Let an agent and a person go through one run; parameters as in `run_session`.
+    """Let an agent and a person go through one run, of which some trials may be `past`.
 
-    Parameters
-    ----------
-    place : RunId
-        Which run it is.
-    trials : int
-        How many trials it has.
-    past : list of Trial
-        Its first trials, where they were recorded before.
-    keep : function
-        Called with each further trial before the next begins.
+    `keep` is called with each further trial before the next begins.
     """
     participant = participant_of(protocol, source, place, trials)
     # Not the stream itself: it would lead to the seed, and that to the person's stream.
     drawn = run_seed(protocol.seed, *place).rng("agent").integers(2**63)
     agent.begin_run(np.random.default_rng(int(drawn)))
+
+    def on_guess(trial: int) -> None:
+        lateness(max(source.elapsed() - decision_seconds(protocol, trial), 0.0))
+
     steps = run_steps(protocol, source, participant, place, len(past))
     (frames, status), done = run_trials(
-        steps,
-        agent,
-        participant,
-        past=past,
-        keep=keep,
-        on_guess=lambda trial: lateness(
-            max(source.elapsed() - decision_seconds(protocol, trial), 0.0)
-        ),
+        steps, agent, participant, past=past, keep=keep, on_guess=on_guess
     )
     truth = participant.truth([each.action for each in done])
     return RecordedRun(frames, done, feedback(frames, protocol), truth, status)
@@ -141,32 +119,25 @@ def run_steps(
     protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
 ) -> Steps:
     """Return the steps of a run, of which some trials may be past."""
-    steps = separate_steps if len(series(protocol)) > 1 else trial_steps
-    elapsed = trial_start(protocol, past) if past else 0.0
-    return steps(protocol, source, participant, place, elapsed=elapsed)
+    if len(series(protocol)) > 1:
+        return separate_steps(protocol, source, participant, place)
+    return trial_steps(protocol, source, participant, place, past)
 
 
 def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int) -> Participant:
-    """Return the person of a run: the source's own, or a simulated one.
-
-    The test session is for scoring: it has no catch trials.
-    """
+    """Return the person of a run: the source's own, or a simulated one."""
     own = source.participant(*place, trials)
     if own is not None:
         return own
+    # The test session is for scoring: it has no catch trials.
     rng = run_seed(protocol.seed, *place).rng("human")
     return SimulatedPerson(protocol, trials, rng, catch=place.session == "train")
 
 
 def agent_of(protocol: Protocol, voxels: int, policy: BaseEstimator | None = None) -> Agent:
     """Return the agent that a protocol asks for, with a fitted learner if its policy is fixed."""
-    return make_agent(
-        protocol.agent,
-        len(protocol.task.options),
-        voxels,
-        catch_match_rate=known_match_rate(protocol),
-        policy=policy,
-    )
+    rate, options = known_match_rate(protocol), len(protocol.task.options)
+    return make_agent(protocol.agent, options, voxels, catch_match_rate=rate, policy=policy)
 
 
 def simulate(
@@ -181,24 +152,17 @@ def simulate(
 
     Parameters
     ----------
-    protocol : Protocol
-        The experiment; its seed fixes every bit.
-    folder : path-like, optional
-        What paths in the protocol are relative to.
-    agent : Agent, optional
-        A custom agent, in place of the protocol's, which cannot be a fixed one here.
+    protocol, folder, agent, progress
+        As in `record`, but the protocol's own agent cannot be a fixed one here.
     source : Source, optional
         A custom source, in place of the protocol's.
-    progress : function, optional
-        Called with the number of trials done, and of all.
 
     Returns
     -------
     dict
         The sessions ``"train"`` and ``"test"``.
     """
-    source = source or make_source(protocol, folder)
-    sink = MemorySink()
+    sink, source = MemorySink(), source or make_source(protocol, folder)
     agent = agent or agent_of(protocol, source.n_voxels)
     run_session(protocol, source, agent, sink, progress=progress)
     return sink.sessions(protocol)
@@ -248,13 +212,10 @@ def record(
     }
     agent = agent or agent_of(protocol, source.n_voxels, policy)
     out = Path(os.path.abspath(out))
-
-    def save_policy() -> None:
-        if policy is not None:
-            save_learner(policy, out / POLICY)
-
-    journal = Journal.create(out, header, save_policy)
-    _write(out, journal, protocol, source, agent, progress, lateness)
+    save_policy = silent if policy is None else partial(save_learner, policy, out / POLICY)
+    with closing(Journal.create(out, header, save_policy)) as journal:
+        sink = DatasetSink(journal, protocol, source)
+        run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 
 
 def resume(
@@ -289,9 +250,10 @@ def resume(
     if is_finished(out):
         _refuse_another(out, open_dataset(out).protocol, expected)
         return
-    journal = Journal.reopen(out)
-    try:
-        protocol = _journal_protocol(journal)
+    with closing(Journal.reopen(out)) as journal:
+        protocol, findings = validate(journal.header.get("protocol"))
+        if findings or not {"folder", "source", "agent"} <= set(journal.header):
+            raise JournalError(f"{journal.path}: does not say what session it is of")
         _refuse_another(out, protocol, expected)
         source = _paced(protocol, make_source(protocol, journal.header["folder"]), speed)
         if source.fingerprint != journal.header["source"]:
@@ -300,13 +262,10 @@ def resume(
             begun_with = journal.header["agent"] or "the protocol's own"
             raise JournalError(f"{out}: was begun with another agent: {begun_with}")
         if agent is None:
-            saved = (out / POLICY).exists()
-            policy = load_learner(out / POLICY) if saved else None
+            policy = load_learner(out / POLICY) if (out / POLICY).exists() else None
             agent = agent_of(protocol, source.n_voxels, policy)
-    except BaseException:
-        journal.close()
-        raise
-    _write(out, journal, protocol, source, agent, progress, lateness)
+        sink = DatasetSink(journal, protocol, source)
+        run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 
 
 def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
@@ -317,27 +276,7 @@ def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
     return source
 
 
-def _write(
-    out: Path, journal: Journal, protocol: Protocol, source: Source, agent: Agent,
-    progress: Progress, lateness: Lateness,
-) -> None:  # fmt: skip
-    """Record what is not recorded yet."""
-    try:
-        sink = DatasetSink(out, journal, protocol, source.region, source.group, source.sidecar)
-        run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
-    finally:
-        journal.close()
-
-
-def _journal_protocol(journal: Journal) -> Protocol:
-    protocol, findings = validate(journal.header.get("protocol"))
-    if findings or not {"folder", "source", "agent"} <= set(journal.header):
-        raise JournalError(f"{journal.path}: does not say what session it is of")
-    return protocol
-
-
 def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
-    """Raise an error that says how a recording's protocol differs from the one expected."""
     if expected is None or known.content_hash == expected.content_hash:
         return
     name, ours, theirs = first_difference(expected, known)

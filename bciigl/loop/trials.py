@@ -11,12 +11,7 @@ from bciigl.estimate import context, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import (
-    decision_seconds,
-    frames_complete,
-    frames_per_run,
-    trial_start,
-)
+from bciigl.protocol.schedule import decision_seconds, frames_complete, frames_per_run, trial_start
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import Frames, RunId, Shown, Trial
 from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
@@ -26,56 +21,22 @@ Keep = Callable[[int, Trial], None]
 
 
 class Decision(NamedTuple):
-    """The moment at which a guess is due.
-
-    Attributes
-    ----------
-    trial : int
-        Which trial of the run, from 0.
-    context : array, (voxels,)
-        What imagination evoked; not a number where too many frames are missing.
-    """
+    """The moment at which a guess is due: the trial, from 0, and its context, (voxels,)."""
 
     trial: int
     context: np.ndarray
 
 
-class Series(NamedTuple):
-    """What was recorded in a run: its frames, and the status of those that are not ok."""
-
-    frames: Frames
-    status: dict[int, str]
-
-
+Series = tuple[Frames, dict[int, str]]
+"""What was recorded in a run: its frames, and the status of those that are not ok."""
 Steps = Generator[Decision | Trial, Shown | None, Series]
 """The steps of a run: each `Decision` must be sent what is shown; finished trials follow."""
 
 
 def trial_steps(
-    protocol: Protocol,
-    source: Source,
-    participant: Participant,
-    place: RunId,
-    *,
-    elapsed: float = 0.0,
+    protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
 ) -> Steps:
-    """Let a run happen, step by step.
-
-    Frames that are missing stay so. Nothing here depends on where the frames come from.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    source : Source
-        Where the frames come from.
-    participant : Participant
-        The person in this run.
-    place : RunId
-        Which run it is.
-    elapsed : float
-        Seconds of the run that were recorded before, where it is resumed.
-    """
+    """Let a run happen, step by step, of which some trials were recorded before."""
     length = frames_per_run(protocol, participant.trials)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
@@ -89,6 +50,7 @@ def trial_steps(
                 frames[frame.index] = frame.values
         return frames[:stop]
 
+    elapsed = trial_start(protocol, past) if past else 0.0
     source.begin_run(*place, length, elapsed=elapsed)
     for trial in range(participant.trials):
         source.announce(participant.imagine(trial))
@@ -101,7 +63,7 @@ def trial_steps(
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)
-    return Series(frames, dict(sorted(status.items())))
+    return frames, dict(sorted(status.items()))
 
 
 def run_trials(
@@ -113,23 +75,11 @@ def run_trials(
     keep: Keep = silent,
     on_guess: Callable[[int], None] = silent,
 ) -> tuple[Series, list[Trial]]:
-    """Let an agent take part in a run, and return what was recorded and the trials.
+    """Let an agent that has begun a run take part in it; return what was recorded and the trials.
 
-    Parameters
-    ----------
-    steps : generator
-        The run, as `trial_steps` gives it.
-    agent : Agent
-        Who guesses; it has begun the run.
-    participant : Participant
-        The person in this run.
-    past : sequence of Trial
-        The first trials of the run, where they were recorded before. They happen again, and must
-        come out the same.
-    keep : function
-        Called with each further trial before the next begins.
-    on_guess : function
-        Called with the number of each further trial as soon as its guess is made.
+    `past` are the first trials of the run, where they were recorded before: they happen again, and
+    must come out the same. `keep` is called with each further trial before the next begins,
+    `on_guess` with its number as soon as the guess is made.
     """
     trials: list[Trial] = []
     answer = None
@@ -144,7 +94,14 @@ def run_trials(
             if step.trial >= len(past):
                 on_guess(step.trial)
             continue
-        _keep_or_compare(step, len(trials), past, keep)
+        number = len(trials)
+        if number >= len(past):
+            keep(number, step)
+        elif not step.same_as(past[number]):
+            raise JournalError(
+                f"trial {number + 1} of the run does not come out as the journal has it: it was "
+                "written by another version of bciigl or its packages; resume it with that one"
+            )
         notify_agent(agent, step)
         trials.append(step)
 
@@ -152,13 +109,8 @@ def run_trials(
 def notify_agent(agent: Agent, trial: Trial) -> None:
     """Let an agent observe copies of a trial's arrays; not if too many frames were missing."""
     if trial.usable:
-        agent.observe(
-            trial.context.copy(),
-            trial.action,
-            trial.feedback.copy(),
-            trial.propensity,
-            catch=trial.catch,
-        )
+        seen, answer = trial.context.copy(), trial.feedback.copy()
+        agent.observe(seen, trial.action, answer, trial.propensity, catch=trial.catch)
 
 
 def _guess(agent: Agent, seen: np.ndarray) -> Shown:
@@ -171,13 +123,3 @@ def _guess(agent: Agent, seen: np.ndarray) -> Shown:
             f"above 0 and at most 1, got {choice.action!r} and {choice.propensity!r}"
         )
     return Shown(int(choice.action), float(choice.propensity), bool(choice.explored))
-
-
-def _keep_or_compare(trial: Trial, number: int, past: Sequence[Trial], keep: Keep) -> None:
-    if number >= len(past):
-        keep(number, trial)
-    elif not trial.same_as(past[number]):
-        raise JournalError(
-            f"trial {number + 1} of the run does not come out as the journal has it: it was "
-            "written by another version of bciigl or its packages; resume it with that one"
-        )

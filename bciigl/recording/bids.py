@@ -63,20 +63,9 @@ _TRUTH_COLUMNS = {
 
 # Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
 _ESTIMATE_FILES = (
-    "protocol.yaml",
-    "policy",
-    "policies",
-    "results.json",
-    "decoded_rewards.npz",
-    "report.html",
-    "report_figures",
-    "*_interactions.npz",
-    "*_frames.tsv",
-    "*_mask.nii.gz",
-)
-_TRUTH_FILES = ("*_truth.json", "*_truth.tsv")
-
-
+    "protocol.yaml policy policies results.json decoded_rewards.npz report.html report_figures "
+    "*_interactions.npz *_frames.tsv *_mask.nii.gz"
+).split()
 GROUPS = {
     "simulated": "A simulated brain",
     "replayed": "A recording, played back",
@@ -87,39 +76,20 @@ GROUPS = {
 def write_description(
     folder: Path, protocol: Protocol, region: Region, group: str = "simulated"
 ) -> None:
-    """Write what a dataset says about itself, into a folder that exists.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    protocol : Protocol
-        The experiment.
-    region : Region
-        The voxels that are recorded.
-    group : str
-        What kind of participant it is.
-    """
+    """Write what a dataset says about itself, into a folder that exists."""
     (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
     _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
     write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
     write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": [group]})
-    about = GROUPS.get(group, group)
-    _write_json(
-        folder / "participants.json",
-        {"group": {"Description": "Who they are", "Levels": {group: about}}},
-    )
+    about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}
+    _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
-    trial_type = {"Description": "What happens to the brain", "Levels": levels}
-    _write_json(
-        folder / f"task-{task_label(protocol)}_events.json", {"trial_type": trial_type, **_COLUMNS}
-    )
-    _begin_derivative(
-        folder / ESTIMATES, f"{protocol.name}: contexts and feedback", _ESTIMATE_FILES
-    )
+    columns = {"trial_type": {"Description": "What happens to the brain", "Levels": levels}}
+    _write_json(folder / f"task-{task_label(protocol)}_events.json", columns | _COLUMNS)
+    name = f"{protocol.name}: contexts and feedback"
+    _begin_derivative(folder / ESTIMATES, name, _ESTIMATE_FILES)
     write_text(folder / PROTOCOL, dump(protocol), overwrite=True)
-    inside = np.ones(len(region), np.uint8)
-    write_image(folder / MASK, *region.box(inside))
+    write_image(folder / MASK, *region.box(np.ones(len(region), np.uint8)))
 
 
 def write_run(
@@ -130,28 +100,14 @@ def write_run(
     run: RecordedRun,
     sidecar: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run's recording, events, estimates and, where it is known, the truth.
+    """Write a run's recording, events, estimates and, if known, the truth; return the files.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    protocol, region
-        The experiment, and the voxels that the frames are of.
-    place : RunId
-        Which run it is.
-    run : RecordedRun
-        What happened in it.
-    sidecar : dict, optional
-        What the recording's JSON sidecar says besides the task and the TR.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `sidecar` is what the recording's JSON sidecar says besides the task and the TR.
     """
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
+    task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}
+    task["RepetitionTime"] = protocol.timing.tr
     for name, kinds in series(protocol).items():
         stem = run_stem(protocol, *place, name)
         (folder / stem.parent).mkdir(parents=True, exist_ok=True)
@@ -160,18 +116,15 @@ def write_run(
             beside(folder, stem, ending) for ending in ("bold.nii.gz", "bold.json", "events.tsv")
         )
         write_image(bold, image, affine, protocol.timing.tr)
-        _write_json(about, {**_bold(protocol), **(sidecar or {})})
+        _write_json(about, task | dict(sidecar or {}))
         write_table(events, _events(protocol, kinds, run.trials))
         written += [bold, about, events]
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
+    so_far = np.array([each.feedback for each in run.trials])
     with written_file(path) as temporary:
-        np.savez(
-            temporary,
-            **run_arrays(run.trials, run.feedback),
-            feedback_so_far=np.array([each.feedback for each in run.trials]),
-        )
+        np.savez(temporary, **run_arrays(run.trials, run.feedback), feedback_so_far=so_far)
     written.append(path)
     if run.status:
         path = beside(folder / ESTIMATES, stem, "frames.tsv")
@@ -184,23 +137,20 @@ def write_run(
 
 
 def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
-    """Write what is true of a run's trials, apart from all else; return the file."""
     root = folder / TRUTH
     path = beside(root, run_stem(protocol, *place), "truth.tsv")
     path.parent.mkdir(parents=True, exist_ok=True)
-    _begin_derivative(root, f"{protocol.name}: the truth", _TRUTH_FILES)
+    _begin_derivative(root, f"{protocol.name}: the truth", ("*_truth.json", "*_truth.tsv"))
     _write_json(root / f"task-{task_label(protocol)}_truth.json", _TRUTH_COLUMNS)
     options = [str(each) for each in protocol.task.options]
-    write_table(
-        path,
-        {
-            "trial": [str(trial + 1) for trial in range(len(truth.meant))],
-            "meant": [options[each] for each in truth.meant],
-            "imagined": [options[each] for each in truth.imagined],
-            "match": words(truth.match),
-            "judged": words(truth.judged),
-        },
-    )
+    columns = {
+        "trial": [str(trial + 1) for trial in range(len(truth.meant))],
+        "meant": [options[each] for each in truth.meant],
+        "imagined": [options[each] for each in truth.imagined],
+        "match": words(truth.match),
+        "judged": words(truth.judged),
+    }
+    write_table(path, columns)
     return path
 
 
@@ -217,8 +167,9 @@ def _events(
     offsets = event_offsets(protocol)
     rows = [
         (
-            _number(trial_start(protocol, number) + offsets[kind]),
-            _number(protocol.timing.event),
+            # Without the last digits, in which sums of decimals are not exact.
+            f"{trial_start(protocol, number) + offsets[kind]:.12g}",
+            f"{protocol.timing.event:.12g}",
             kind,
             str(number + 1),
             str(protocol.task.options[trial.action]),
@@ -232,29 +183,10 @@ def _events(
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _number(value: float) -> str:
-    """Return a number without the last digits, in which sums of decimals are not exact."""
-    return f"{value:.12g}"
-
-
-def _bold(protocol: Protocol) -> dict[str, Any]:
-    return {
-        "TaskName": protocol.name,
-        "TaskDescription": protocol.description or protocol.name,
-        "RepetitionTime": protocol.timing.tr,
-    }
-
-
 def _description(name: str, kind: str) -> dict[str, Any]:
-    description = {
-        "Name": name,
-        "BIDSVersion": BIDS_VERSION,
-        "DatasetType": kind,
-        "GeneratedBy": [{"Name": "bciigl", "Version": __version__}],
-    }
-    if kind == "derivative":
-        description["SourceDatasets"] = [{"URL": "../../"}]
-    return description
+    found = {"Name": name, "BIDSVersion": BIDS_VERSION, "DatasetType": kind}
+    found["GeneratedBy"] = [{"Name": "bciigl", "Version": __version__}]
+    return found | ({"SourceDatasets": [{"URL": "../../"}]} if kind == "derivative" else {})
 
 
 def _write_json(path: Path, document: Any) -> None:

@@ -38,23 +38,7 @@ _TRUTH = ("meant", "match", "imagined", "judged")
 
 
 class RecordedEvent(NamedTuple):
-    """A row of an event table.
-
-    Attributes
-    ----------
-    onset, duration : float
-        Seconds; onsets count from the beginning of the run.
-    kind : str
-        imagination, perception or judgment.
-    trial : int
-        Within the run, from 1.
-    guess : str
-        The option that was guessed in this trial.
-    propensity : float
-        How probable that guess was.
-    explored, catch : bool
-        Whether the guess was drawn uniformly, and whether the experimenter chose it.
-    """
+    """A row of an event table: times in seconds of the run, trials counted from 1."""
 
     onset: float
     duration: float
@@ -68,14 +52,7 @@ class RecordedEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A recorded dataset. Runs are counted from 1, as in file names.
-
-    Attributes
-    ----------
-    folder : Path
-    protocol : Protocol
-        The experiment that was recorded.
-    """
+    """A recorded dataset. Runs are counted from 1, as in file names."""
 
     folder: Path
     protocol: Protocol
@@ -103,23 +80,27 @@ class Dataset:
     def _session(self, name: str) -> Session:
         paths = self._runs(name)
         runs = {_run_number(path): _arrays(path) for path in paths}
-        truths = [self._truth_of(path) for path in paths]
+        truths = [self._truth_of(path, runs[_run_number(path)]) for path in paths]
         try:
             return joined_session(self.protocol, runs, truths)
         except ValueError as error:
             raise DatasetError(f"{self.folder}: {error}") from None
 
-    def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
-        """Return what was recorded in a run, (frames, voxels); by name if in several series.
+    @cached_property
+    def region(self) -> Region:
+        """The recorded voxels, in the order of contexts."""
+        image = read_image(self.folder / MASK)
+        return Region(np.argwhere(image.data > 0), image.affine)
 
-        Voxels are in the order of contexts, or of a given region.
-        """
-        if region is None:
-            image = read_image(self.folder / MASK)
-            region = Region(np.argwhere(image.data > 0), image.affine)
-        found = {
-            name: _voxels(self.bold(session, run, name), region) for name in series(self.protocol)
-        }
+    def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
+        """Return what was recorded in a run, (frames, voxels); by name if in several series."""
+        region, found = self.region if region is None else region, {}
+        for name in series(self.protocol):
+            path = self.bold(session, run, name)
+            data = read_image(path).data
+            if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
+                raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
+            found[name] = data[region.index].T
         return found if len(found) > 1 else next(iter(found.values()))
 
     def bold(self, session: str, run: int, name: str = "") -> Path:
@@ -136,13 +117,7 @@ class Dataset:
         return sorted(found, key=lambda each: each.onset)
 
     def shown(self, session: str, run: int) -> list[Shown]:
-        """Return the guess that was shown in each trial of a run.
-
-        Raises
-        ------
-        DatasetError
-            If events are not when the protocol has them.
-        """
+        """Return the guess shown in each trial of a run, if events are as the protocol plans."""
         options = [str(each) for each in self.protocol.task.options]
         offsets, shown = event_offsets(self.protocol), {}
         for event in self.events(session, run):
@@ -152,7 +127,7 @@ class Dataset:
                     f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "
                     f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s"
                 )
-            (action,) = _numbers(self.folder, [event.guess], options)
+            (action,) = _places(self.folder, [event.guess], options)
             shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)
         return [shown[each] for each in sorted(shown)]
 
@@ -171,28 +146,23 @@ class Dataset:
             path = found[0] if len(found) == 1 and not name else path
         return path
 
-    def _truth_of(self, interactions: Path) -> Truth | None:
-        """Return the truth about a run, given where its interactions are."""
+    def _truth_of(self, interactions: Path, arrays: Mapping[str, np.ndarray]) -> Truth | None:
+        """Return the truth about a run, given where its interactions are, and these."""
         if not (self.folder / TRUTH).is_dir():
             return None
-        within = interactions.relative_to(self.folder / ESTIMATES)
-        name = within.name.replace("_interactions.npz", "_truth.tsv")
-        truth = self._read_truth(self.folder / TRUTH / within.parent / name)
-        trials = len(_arrays(interactions)["action"])
+        path = self.folder / TRUTH / interactions.relative_to(self.folder / ESTIMATES)
+        path = path.with_name(path.name.replace("_interactions.npz", "_truth.tsv"))
+        truth, trials = self._read_truth(path), len(arrays["action"])
         if len(truth.meant) != trials:
-            path = self.folder / TRUTH / within.parent / name
             raise DatasetError(f"{path}: has {len(truth.meant)} trials, not {trials}")
         return truth
 
     def _read_truth(self, path: Path) -> Truth:
         table = read_table(path, _TRUTH)
         options = [str(each) for each in self.protocol.task.options]
-        known = {name: options if name in ("meant", "imagined") else _WORDS for name in _TRUTH}
-        numbers = {name: _numbers(path, table[name], known[name]) for name in _TRUTH}
-        return Truth(
-            **{name: each.astype(bool) if known[name] is _WORDS else each
-               for name, each in numbers.items()}
-        )  # fmt: skip
+        meant, imagined = (_places(path, table[each], options) for each in ("meant", "imagined"))
+        match, judged = (_places(path, table[each], _WORDS) for each in ("match", "judged"))
+        return Truth(meant, match.astype(bool), imagined, judged.astype(bool))
 
     def _runs(self, session: str) -> list[Path]:
         """Return the files with the interactions of each run, in order."""
@@ -216,15 +186,7 @@ _WORDS = ["false", "true"]
 
 
 def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Session:
-    """Return runs that are over as one session.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    runs : dict
-        The runs by their numbers.
-    """
+    """Return runs that are over, by their numbers, as one session."""
     arrays = {number: run_arrays(each.trials, each.feedback) for number, each in runs.items()}
     return joined_session(protocol, arrays, [each.truth for each in runs.values()])
 
@@ -232,18 +194,9 @@ def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Sess
 def joined_session(
     protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
 ) -> Session:
-    """Return the arrays of runs as one session.
+    """Return the arrays of runs, by their numbers, as one session.
 
     Trials for which too many frames were missing have no context or no feedback. They are left out.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    runs : dict
-        The arrays of each run, by its number.
-    truths : list of Truth or None
-        The truth about each run.
     """
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
@@ -264,7 +217,7 @@ def joined_session(
     if any(each is None for each in truths):
         return Session(interactions)
     joined = {name: np.concatenate([getattr(each, name) for each in truths]) for name in _TRUTH}
-    return Session(interactions, Truth(**{name: each[usable] for name, each in joined.items()}))
+    return Session(interactions, Truth(**joined).rows(usable))
 
 
 def is_dataset(folder: str | os.PathLike) -> bool:
@@ -273,13 +226,7 @@ def is_dataset(folder: str | os.PathLike) -> bool:
 
 
 def open_dataset(folder: str | os.PathLike) -> Dataset:
-    """Return the dataset in a folder.
-
-    Raises
-    ------
-    DatasetError
-        If there is none, or if its recording is not finished.
-    """
+    """Return the dataset in a folder; `DatasetError` if there is none, or if it is not finished."""
     folder = Path(folder)
     if (folder / JOURNAL).exists():
         raise DatasetError(f"{folder}: is not finished; resume it with bciigl simulate --resume")
@@ -289,33 +236,20 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
     return Dataset(folder, load(folder / PROTOCOL, files=False))
 
 
-def _voxels(path: Path, region: Region) -> np.ndarray:
-    """Return the frames of a region, (frames, voxels)."""
-    data = read_image(path).data
-    if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
-        raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
-    return data[region.index].T
-
-
 def _events(path: Path) -> list[RecordedEvent]:
     names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
-    table = read_table(path, names)
+    read = (float, float, str, int, str, float, "true".__eq__, "true".__eq__)
+    rows = zip(*read_table(path, names).values(), strict=True)
     try:
         return [
-            RecordedEvent(
-                float(onset), float(duration), kind, int(trial), guess, float(propensity),
-                explored == "true", catch == "true",
-            )
-            for onset, duration, kind, trial, guess, propensity, explored, catch in zip(
-                *table.values(), strict=True
-            )
-        ]  # fmt: skip
+            RecordedEvent(*(each(text) for each, text in zip(read, row, strict=True)))
+            for row in rows
+        ]
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the checked arrays of one run."""
     arrays = read_arrays(path)
     if "baseline" in arrays:  # as version 0.1 called it
         arrays.setdefault("catch", arrays.pop("baseline"))
@@ -346,10 +280,9 @@ def _run_number(path: Path) -> int:
     return int(found[1]) if found else 1
 
 
-def _numbers(path: Path, values: list[str], known: list[str]) -> np.ndarray:
+def _places(path: Path, values: list[str], known: list[str]) -> np.ndarray:
     """Return at which place in `known` each value is."""
-    places = {word: place for place, word in enumerate(known)}
-    for value in values:
-        if value not in places:
-            raise DatasetError(f"{path}: {shortened(value)} should be one of {', '.join(known)}")
-    return np.array([places[value] for value in values], int)
+    if unknown := [each for each in values if each not in known]:
+        wrong = shortened(unknown[0])
+        raise DatasetError(f"{path}: {wrong} should be one of {', '.join(known)}")
+    return np.array([known.index(each) for each in values], int)

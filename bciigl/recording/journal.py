@@ -18,6 +18,7 @@ from typing import Any
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, named_errors, written_file
 from bciigl.base.json_files import parse_json
+from bciigl.base.progress import silent
 from bciigl.recording.layout import JOURNAL, POLICY
 
 VERSION = 2
@@ -28,17 +29,7 @@ class JournalError(BciiglError):
 
 
 class Journal:
-    """An append-only file in a folder that one process at a time holds.
-
-    `create` and `reopen` make it.
-
-    Attributes
-    ----------
-    path : Path
-        Of the file.
-    header : dict
-        What session it is.
-    """
+    """An append-only file in a folder that one process at a time holds."""
 
     def __init__(self, path: Path, header: dict[str, Any], lock: int) -> None:
         self.path = path
@@ -48,26 +39,12 @@ class Journal:
 
     @classmethod
     def create(
-        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = lambda: None
+        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = silent
     ) -> "Journal":
         """Begin a journal in a folder that is absent, or holds nothing.
 
         What a recording that was killed before its first journal line left there is deleted.
-
-        Parameters
-        ----------
-        folder : Path
-        header : dict
-            What session it is.
-        prepare : function
-            Called before the journal appears, to write what belongs to its header.
-
-        Raises
-        ------
-        JournalError
-            If there is a journal, or if another process is recording there.
-        FileExistsError
-            If there are other files.
+        `prepare` is called before the journal appears, to write what belongs to its header.
         """
         path = folder / JOURNAL
         if not folder.is_dir() or folder.is_symlink():
@@ -87,13 +64,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, folder: Path) -> "Journal":
-        """Open the journal in a folder again; a half-written last line is dropped.
-
-        Raises
-        ------
-        JournalError
-            If there is none, if another process is at it, or if it is damaged.
-        """
+        """Open the journal in a folder again; a half-written last line is dropped."""
         path = folder / JOURNAL
         if not path.exists():
             raise JournalError(f"{folder}: there is no session to resume")
@@ -114,9 +85,10 @@ class Journal:
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Yield what was appended after the header, from the beginning."""
-        lines = self._lines()
-        next(lines)
-        return lines
+        with self.path.open("rb") as file:
+            next(file)
+            for line in file:
+                yield _entry(line)
 
     def sync(self) -> None:
         """Have the disk keep what was written, so that not even a power cut loses it."""
@@ -133,11 +105,6 @@ class Journal:
         """Delete the file: the session is over."""
         self.path.unlink()
         self.close()
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        with self.path.open("rb") as file:
-            for line in file:
-                yield _entry(line)
 
 
 def _line(entry: dict[str, Any]) -> bytes:
@@ -169,9 +136,10 @@ def _read(path: Path) -> tuple[dict[str, Any], int]:
                 break
             header = header or entry
             whole += len(line)
-    if header is not None and header.get("version") == 1:
+    version = header and header.get("version")
+    if version == 1:
         raise JournalError(f"{path}: was begun by bciigl 0.1: resume it with that version")
-    if header is None or header.get("version") != VERSION:
+    if version != VERSION:
         raise JournalError(f"{path}: is not a journal that this version can resume")
     return header, whole
 
@@ -197,9 +165,8 @@ def _locked(folder: Path) -> Iterator[int]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield lock
-    except BlockingIOError as error:
+    except BaseException as error:
         os.close(lock)
-        raise JournalError(f"{folder}: another process is recording there") from error
-    except BaseException:
-        os.close(lock)
+        if isinstance(error, BlockingIOError):
+            raise JournalError(f"{folder}: another process is recording there") from error
         raise

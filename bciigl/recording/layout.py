@@ -38,19 +38,7 @@ def task_label(protocol: Protocol) -> str:
 
 
 def run_stem(protocol: Protocol, session: str, run: int, series: str = "") -> Path:
-    """Return the path of a run's files within a dataset, without their endings.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    session : str
-        ``"train"`` or ``"test"``.
-    run : int
-        Which run, from 1.
-    series : str
-        The name of the series, where a run has several.
-    """
+    """Return the path of the files of a run, from 1, in a dataset, without their endings."""
     digits = max(2, len(str(run_count(protocol, session_trials(protocol)[session]))))
     parts = [SUBJECT, f"ses-{session}", f"task-{task_label(protocol)}"]
     parts += [f"acq-{series}"] if series else []
@@ -70,13 +58,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[str]]) -> None:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return some columns of a table as text.
-
-    Raises
-    ------
-    DatasetError
-        If the file is not there, or is no table with these columns.
-    """
+    """Return some columns of a table as text."""
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except FileNotFoundError:

@@ -1,14 +1,13 @@
 """Where a session goes while it runs: to memory, or to a dataset that survives a crash."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bciigl.base.files import remove_unfinished
-from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.recording.bids import write_description, write_run
 from bciigl.recording.dataset import session_of_runs
@@ -17,30 +16,15 @@ from bciigl.recording.trial import RecordedRun, RunId, Trial
 from bciigl.recording.truth import Session
 
 
-class Past(NamedTuple):
-    """What was recorded of a run before.
-
-    Attributes
-    ----------
-    trials : list of Trial
-        Its first trials.
-    finished : bool
-        Whether its files are written and intact.
-    """
-
-    trials: list[Trial]
-    finished: bool = False
-
-
 @dataclass
 class MemorySink:
     """Keeps runs in memory."""
 
     runs: dict[RunId, RecordedRun] = field(default_factory=dict)
 
-    def past(self, place: RunId, trials: int) -> Past:
+    def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
         """Return that nothing was recorded before."""
-        return Past([])
+        return [], False
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Do nothing: trials come with their run."""
@@ -64,45 +48,26 @@ class MemorySink:
 class DatasetSink:
     """Writes a BIDS dataset run by run, and every trial to a journal before the next begins.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the dataset.
-    journal : Journal
-        New, or that of a session to be resumed.
-    protocol : Protocol
-        The experiment.
-    region : Region
-        The voxels that are recorded.
-    group : str
-        What kind of participant it is.
-    sidecar : dict
-        What the recordings' JSON sidecars say besides the task and the TR.
+    Of the source, `region`, `group` and `sidecar` are what they are of every `Source`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        journal: Journal,
-        protocol: Protocol,
-        region: Region,
-        group: str,
-        sidecar: Mapping[str, Any],
-    ) -> None:
-        self._folder, self._journal, self._sidecar = folder, journal, sidecar
-        self._protocol, self._region = protocol, region
-        remove_unfinished(folder)
-        write_description(folder, protocol, region, group)
+    def __init__(self, journal: Journal, protocol: Protocol, source: Any) -> None:
+        self._folder, self._journal = journal.path.parent, journal
+        self._protocol, self._source = protocol, source
+        remove_unfinished(self._folder)
+        write_description(self._folder, protocol, source.region, source.group)
         self._known = _known(journal)
         self._digests: dict[str, str] | None = None
 
-    def past(self, place: RunId, trials: int) -> Past:
-        """Return what the journal has of the next run, which has that many trials."""
+    def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
+        """Return what was recorded of the next run, and whether its files are whole and intact."""
         known, past, self._digests = next(self._known, (None, [], None))
         fits = len(past) == trials if self._digests is not None else len(past) <= trials
         if known not in (None, place) or not fits:
             raise JournalError(f"{self._journal.path}: its runs are not in order")
-        return Past(past, self._digests is not None and self._intact(self._digests))
+        paths = {self._folder / name: each for name, each in (self._digests or {}).items()}
+        intact = all(path.is_file() and _digest(path) == each for path, each in paths.items())
+        return past, self._digests is not None and intact
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal; when this returns, the program may be killed."""
@@ -110,7 +75,8 @@ class DatasetSink:
 
     def write(self, place: RunId, run: RecordedRun) -> None:
         """Write the files of a run."""
-        written = write_run(self._folder, self._protocol, self._region, place, run, self._sidecar)
+        region, sidecar = self._source.region, self._source.sidecar
+        written = write_run(self._folder, self._protocol, region, place, run, sidecar)
         if self._digests is None:
             digests = {str(path.relative_to(self._folder)): _digest(path) for path in written}
             self._journal.append({**place._asdict(), "written": digests})
@@ -120,18 +86,13 @@ class DatasetSink:
         """Delete the journal: the dataset is complete."""
         self._journal.remove()
 
-    def _intact(self, digests: Mapping[str, str]) -> bool:
-        """Tell whether files are what they were when they were written."""
-        paths = {self._folder / name: digest for name, digest in digests.items()}
-        return all(path.is_file() and _digest(path) == digest for path, digest in paths.items())
-
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], dict[str, str] | None]]:
-    """Yield what the journal has, run by run: its trials, and the digests of its files if written.
+    """Yield what the journal has, run by run: trials, and digests of its files if they are written.
 
     Each run is read to its end, and one line further, before anything is appended to it; so what is
     appended is not taken for the past.

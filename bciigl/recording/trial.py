@@ -19,19 +19,7 @@ class RunId(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The guess that the person is shown.
-
-    Attributes
-    ----------
-    action : int
-        Which option, from 0.
-    propensity : float
-        How probable that guess was.
-    explored : bool
-        Whether it was drawn uniformly.
-    catch : bool
-        Whether the experimenter chose it, in a catch trial.
-    """
+    """The guess that is shown: an option from 0, how probable it was, whether drawn uniformly."""
 
     action: int
     propensity: float
@@ -42,14 +30,8 @@ class Shown(NamedTuple):
 class Trial(NamedTuple):
     """One trial, as the agent knows it.
 
-    Attributes
-    ----------
-    context : array, (voxels,)
-        Estimated at the time of the decision; not a number where too many frames were missing.
-    action, propensity, explored, catch
-        As in `Shown`.
-    feedback : array, (voxels,)
-        Estimated at the trial's end; not a number where too many frames were missing.
+    The context is estimated at the time of the decision, the feedback at the trial's end,
+    (voxels,); not numbers where too many frames were missing.
     """
 
     context: np.ndarray
@@ -66,12 +48,10 @@ class Trial(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, without loss; None stands for a value that is not a number."""
-        arrays = {"context": self.context, "feedback": self.feedback}
-        plain = {
-            name: [each if each == each else None for each in array.tolist()]
-            for name, array in arrays.items()
-        }
-        return {**self._asdict(), **plain}
+        plain = self._asdict()
+        for name in ("context", "feedback"):
+            plain[name] = [each if each == each else None for each in plain[name].tolist()]
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
@@ -86,19 +66,10 @@ class Trial(NamedTuple):
 
 
 class RecordedRun(NamedTuple):
-    """A run that is over.
+    """A run that is over, with feedback estimated from all of it, (trials, voxels).
 
-    Attributes
-    ----------
-    frames : array, (frames, voxels), or dict of arrays
-        What was recorded; not a number where a frame was missing or corrupt.
-    trials : list of Trial
-    feedback : array, (trials, voxels)
-        Estimated from the whole run.
-    truth : Truth or None
-        What was true, where it is known.
-    status : dict
-        The status of each frame that was not ok, by its index.
+    Frames are not numbers where missing or corrupt; `status` has that of each frame not ok, by
+    index.
     """
 
     frames: Frames
@@ -110,10 +81,6 @@ class RecordedRun(NamedTuple):
 
 def run_arrays(trials: Sequence[Trial], feedback: np.ndarray) -> dict[str, np.ndarray]:
     """Return the trials of a run as arrays, with feedback estimated from the whole run."""
-    return {
-        "context": np.array([each.context for each in trials]),
-        "action": np.array([each.action for each in trials]),
-        "propensity": np.array([each.propensity for each in trials]),
-        "catch": np.array([each.catch for each in trials]),
-        "feedback": feedback,
-    }
+    names = ("context", "action", "propensity", "catch")
+    arrays = {name: np.array([getattr(each, name) for each in trials]) for name in names}
+    return {**arrays, "feedback": feedback}

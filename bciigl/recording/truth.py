@@ -37,15 +37,7 @@ class Truth:
 
 
 class Session(NamedTuple):
-    """A session that happened.
-
-    Attributes
-    ----------
-    interactions : Interactions
-        What an agent saw, did and got back.
-    truth : Truth or None
-        The truth about it, where it is known.
-    """
+    """A session that happened, and the truth about it where it is known."""
 
     interactions: Interactions
     truth: Truth | None = None

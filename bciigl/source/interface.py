@@ -1,16 +1,18 @@
-"""What every source of frames offers, whatever is behind it."""
+"""What every source of frames offers, whatever is behind it, and every participant."""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bciigl.base.registry import SOURCES
-from bciigl.brain.events import Event
+from bciigl.brain.events import Event, trial_event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
+from bciigl.recording.trial import Shown
+from bciigl.recording.truth import Truth
 
 OK, LATE, MISSING, CORRUPT, DUPLICATE = "ok", "late", "missing", "corrupt", "duplicate"
 STATUSES = (OK, LATE, MISSING, CORRUPT, DUPLICATE)
@@ -28,7 +30,7 @@ class Frame(NamedTuple):
     acquired, arrived : float
         Seconds from the beginning of the run until the frame was complete, and until it was here.
     status : str
-        ``"ok"``, ``"late"``, ``"missing"``, ``"corrupt"`` or ``"duplicate"``.
+        One of `STATUSES`.
     """
 
     index: int
@@ -36,6 +38,44 @@ class Frame(NamedTuple):
     acquired: float
     arrived: float
     status: str = OK
+
+
+class Participant:
+    """The person during one run, and what other participants build on: nobody knows the thoughts.
+
+    `bciigl.testing.check_participant` checks an implementation.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    trials : int
+        How many trials the run has.
+    """
+
+    def __init__(self, protocol: Protocol, trials: int) -> None:
+        self._protocol = protocol
+        self.trials = trials
+
+    def imagine(self, trial: int) -> Event:
+        """Return how a trial, counted from 0, begins."""
+        return trial_event(self._protocol, trial, "imagination", None)
+
+    def shown(self, trial: int) -> Shown | None:
+        """Return what is shown in place of the agent's guess; None where the agent guesses."""
+        return None
+
+    def answer(self, trial: int, guess: int, judged: bool | None = None) -> list[Event]:
+        """Return what a guess evokes: the person sees it, then judges it a match or a mismatch."""
+        contents = {"perception": self._protocol.task.options[guess], "judgment": judged}
+        return [
+            trial_event(self._protocol, trial, kind, contents[kind])
+            for kind in self._protocol.task.events[1:]
+        ]
+
+    def truth(self, actions: Sequence[int]) -> Truth | None:
+        """Return what was true of the trials, given the guesses shown; None if nobody knows."""
+        return None
 
 
 class Source(ABC):
@@ -55,12 +95,15 @@ class Source(ABC):
         source of the same fingerprint.
     group : str
         What kind of participant the recording is of, as in ``participants.tsv``.
+    sidecar : dict
+        What the recording's JSON sidecar says about the scanner besides the TR.
     """
 
     tr: float
     region: Region
     fingerprint: str = ""
     group: str = "participant"
+    sidecar: Mapping[str, Any] = {}
 
     @property
     def n_voxels(self) -> int:
@@ -72,23 +115,16 @@ class Source(ABC):
         """From voxel indices to millimetres, (4, 4)."""
         return self.region.affine
 
-    @property
-    def sidecar(self) -> Mapping[str, Any]:
-        """What the recording's JSON sidecar says about the scanner besides the TR."""
-        return {}
-
     @abstractmethod
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
-        """Begin a run.
+        """Begin a run of the session ``"train"`` or ``"test"``.
 
         Parameters
         ----------
-        session : str
-            ``"train"`` or ``"test"``.
-        run : int
-            Which run of the session, from 1.
+        session, run
+            Which run it is, from 1.
         frames : int
-            How many frames the run has.
+            How many frames it has.
         elapsed : float
             Seconds of the run that were recorded before, where it is resumed.
         """
@@ -107,7 +143,7 @@ class Source(ABC):
         """Return the seconds since the run began, by the clock of the scanner."""
         return 0.0
 
-    def participant(self, session: str, run: int, trials: int) -> Any:
+    def participant(self, session: str, run: int, trials: int) -> Participant | None:
         """Return the participant of a run, if the source knows who that was.
 
         By default None: the person is then simulated as the protocol describes.
@@ -116,13 +152,5 @@ class Source(ABC):
 
 
 def make_source(protocol: Protocol, folder: str | os.PathLike | None = None) -> Source:
-    """Return the source that a protocol names.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    folder : path-like, optional
-        What paths in the protocol are relative to.
-    """
+    """Return the source that a protocol names; its paths are relative to a folder."""
     return SOURCES.get(protocol.source.name).make(protocol, folder)

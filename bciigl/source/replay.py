@@ -7,7 +7,6 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import Specification
-from bciigl.brain.events import Event, trial_event
 from bciigl.brain.images import read_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
@@ -16,7 +15,7 @@ from bciigl.recording import Dataset
 from bciigl.recording.layout import MASK
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
-from bciigl.source.interface import MISSING, OK, Frame, Source
+from bciigl.source.interface import MISSING, OK, Frame, Participant, Source
 
 
 class ReplaySource(Source):
@@ -41,9 +40,8 @@ class ReplaySource(Source):
             raise BciiglError("source.path: should be the folder of the dataset to play back")
         if len(series(protocol)) > 1:
             raise BciiglError("a replay has one series of frames: use recording: shared")
-        self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
-        self._protocol = protocol
         self.tr = protocol.timing.tr
+        self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
         self.region = _region(self._dataset)
         self._values = np.zeros((0, self.n_voxels))
         self._next = self._length = 0
@@ -56,7 +54,13 @@ class ReplaySource(Source):
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop` that have not been read yet."""
         first, self._next = self._next, max(self._next, min(stop, self._length))
-        return [self._frame(index) for index in range(first, self._next)]
+        frames = []
+        for index in range(first, self._next):
+            values, time = self._values[index : index + 1], (index + 1) * self.tr
+            there = len(values) and np.isfinite(values).all()
+            values, status = (values[0], OK) if there else (None, MISSING)
+            frames.append(Frame(index, values, time, time, status))
+        return frames
 
     def elapsed(self) -> float:
         """Return the seconds from the beginning of the run to the end of the last frame read."""
@@ -64,36 +68,14 @@ class ReplaySource(Source):
 
     def participant(self, session: str, run: int, trials: int) -> "RecordedPerson":
         """Return the person of the recording."""
-        return RecordedPerson(self._protocol, self._dataset, session, run, trials)
-
-    def _frame(self, index: int) -> Frame:
-        values = self._values[index] if index < len(self._values) else None
-        there = values is not None and np.isfinite(values).all()
-        time = (index + 1) * self.tr
-        return Frame(index, values if there else None, time, time, OK if there else MISSING)
+        return RecordedPerson(self._dataset, session, run, trials)
 
 
-class RecordedPerson:
-    """The participant of a recorded run: what was shown is known, and perhaps what was true.
+class RecordedPerson(Participant):
+    """The participant of a recorded run: what was shown is known, and perhaps what was true."""
 
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    dataset : Dataset
-        The recording.
-    session : str
-        ``"train"`` or ``"test"``.
-    run : int
-        Which run of the session, from 1.
-    trials : int
-        How many trials it should have.
-    """
-
-    def __init__(
-        self, protocol: Protocol, dataset: Dataset, session: str, run: int, trials: int
-    ) -> None:
-        self._protocol, self.trials = protocol, trials
+    def __init__(self, dataset: Dataset, session: str, run: int, trials: int) -> None:
+        super().__init__(dataset.protocol, trials)
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
         if len(self._shown) != trials:
@@ -102,20 +84,9 @@ class RecordedPerson:
                 f"but the protocol plans {trials}"
             )
 
-    def imagine(self, trial: int) -> Event:
-        """Return how a trial began."""
-        return trial_event(self._protocol, trial, "imagination", None)
-
     def shown(self, trial: int) -> Shown:
         """Return the guess that was shown."""
         return self._shown[trial]
-
-    def answer(self, trial: int, guess: int) -> list[Event]:
-        """Return what the guess evoked."""
-        return [
-            trial_event(self._protocol, trial, kind, None)
-            for kind in self._protocol.task.events[1:]
-        ]
 
     def truth(self, actions: list[int]) -> Truth | None:
         """Return what was true, if the recording has it."""
@@ -124,13 +95,12 @@ class RecordedPerson:
 
 def _region(dataset: Dataset) -> Region:
     """Return the voxels of a recording: those of its mask, or all that vary."""
-    path = dataset.folder / MASK
-    if path.exists():
-        image = read_image(path)
-        return Region(np.argwhere(image.data > 0), image.affine)
-    image = read_image(dataset.bold("train", 1))
+    if (dataset.folder / MASK).exists():
+        return dataset.region
+    path = dataset.bold("train", 1)
+    image = read_image(path)
     if image.data.ndim != 4:
-        raise BciiglError(f"{dataset.bold('train', 1)}: should be a series of volumes")
+        raise BciiglError(f"{path}: should be a series of volumes")
     return Region(np.argwhere(np.ptp(np.nan_to_num(image.data), axis=3) > 0), image.affine)
 
 

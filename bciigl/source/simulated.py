@@ -1,8 +1,6 @@
 """Frames of a simulated brain, which answers what happens to it."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +20,6 @@ class SimulatedSource(Source):
         The experiment.
     folder : path-like, optional
         What paths in the protocol are relative to.
-
-    Attributes
-    ----------
-    brain : Brain
-        Who lies in the scanner.
     """
 
     group = "simulated"
@@ -36,12 +29,8 @@ class SimulatedSource(Source):
         self.tr = protocol.timing.tr
         self.region = self.brain.region
         self.fingerprint = self.brain.fingerprint
+        self.sidecar = {"Manufacturer": "simulated", "NoiseWeight": protocol.brain.noise}
         self._scanner: Scanner | None = None
-
-    @property
-    def sidecar(self) -> Mapping[str, Any]:
-        """That it is simulated, and at what noise."""
-        return {"Manufacturer": "simulated", "NoiseWeight": self.brain.protocol.brain.noise}
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run; its noise is that of the protocol's seed."""
@@ -59,10 +48,9 @@ class SimulatedSource(Source):
         # Rounded to 32 bits, as recordings keep them: what is estimated now is what would be
         # estimated from the recording.
         values = self._scanner.until(stop * self.tr).astype(np.float32).astype(float)
-        times = [(first + place + 1) * self.tr for place in range(len(values))]
         return [
-            Frame(first + place, each, time, time)
-            for place, (each, time) in enumerate(zip(values, times, strict=True))
+            Frame(index, each, (index + 1) * self.tr, (index + 1) * self.tr)
+            for index, each in enumerate(values, start=first)
         ]
 
     def elapsed(self) -> float:

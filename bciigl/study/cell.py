@@ -33,7 +33,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             "repeat": cell.repeat,
             "versions": versions(),
             "truth_objective": truth_objective(sessions),
-            "results": [_result(sessions, each, cell.protocol.seed) for each in cell.entries],
+            "results": [entry_result(sessions, each, cell.protocol.seed) for each in cell.entries],
         }
 
 
@@ -43,10 +43,7 @@ def versions() -> dict[str, str]:
 
 
 def truth_objective(sessions: Sessions) -> float | None:
-    """Return full-CI IGL's objective of the truth: the right policy, and the reward decoded.
-
-    None where rewards are not known.
-    """
+    """Return full-CI IGL's objective of the truth; None where rewards are not known."""
     train, truth = sessions["train"]
     if truth is None or truth.match is None:
         return None
@@ -55,9 +52,10 @@ def truth_objective(sessions: Sessions) -> float | None:
     return float((truth.match * (1 - uniform) / propensity).mean())
 
 
-def _result(sessions: Sessions, entry: Entry, seed: int) -> dict[str, Any]:
+def entry_result(sessions: Sessions, entry: Entry, seed: int, *draw: int) -> dict[str, Any]:
+    """Return what a learner makes of sessions, or of a control of them; of one draw of several."""
     if entry.control is not None:
-        rng = Seed(seed).rng("control", entry.control)
+        rng = Seed(seed).rng("control", entry.control, *draw)
         sessions = CONTROLS[entry.control].apply(sessions, rng)
     found = learn_from(sessions, entry.learner, seed=seed)
     if found.confusion is None:
@@ -66,5 +64,5 @@ def _result(sessions: Sessions, entry: Entry, seed: int) -> dict[str, Any]:
         **entry._asdict(),
         "confusion": found.confusion.tolist(),
         "verdict": None if found.diagnosis is None else found.diagnosis.verdict,
-        "objective": getattr(found.learner, "objective_", None),
+        "objective": found.objective,
     }

@@ -14,10 +14,6 @@ PERMUTED = "rewards permuted"
 MEAN_REMOVED = "region mean removed"
 
 
-def _as_it_is(sessions: Sessions, rng: np.random.Generator) -> Sessions:
-    return sessions
-
-
 def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
     """Return sessions in which guesses, with their answers, belong to other contexts.
 
@@ -39,36 +35,23 @@ def permute_rewards(sessions: Sessions, rng: np.random.Generator) -> Sessions:
 
 def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions:
     """Return sessions in which contexts and feedback have a mean of 0 over the voxels."""
-    return {
-        name: Session(
-            replace(given, context=_centred(given.context), feedback=_centred(given.feedback)),
-            truth,
-        )
-        for name, (given, truth) in sessions.items()
-    }
-
-
-def _centred(values: np.ndarray | None) -> np.ndarray | None:
-    return None if values is None else values - values.mean(axis=1, keepdims=True)
+    found = dict(sessions)
+    for name, (given, truth) in sessions.items():
+        for view in ("context", "feedback"):
+            if (values := getattr(given, view)) is not None:
+                centred = values - values.mean(axis=1, keepdims=True)
+                given = replace(given, **{view: centred})
+        found[name] = Session(given, truth)
+    return found
 
 
 @dataclass(frozen=True)
 class Control:
-    """A control.
-
-    Attributes
-    ----------
-    expected : str
-        What it should show.
-    changes : dict
-        Of the protocol, where another experiment is simulated.
-    apply : function
-        From sessions and random numbers to the sessions that are learned from.
-    """
+    """What a control should show; what it changes of the protocol, or of what is learned from."""
 
     expected: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    apply: Callable[[Sessions, np.random.Generator], Sessions] = _as_it_is
+    apply: Callable[[Sessions, np.random.Generator], Sessions] = lambda sessions, rng: sessions
 
 
 CONTROLS = {

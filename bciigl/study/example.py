@@ -9,7 +9,6 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.files import written_folder
 from bciigl.base.progress import Notify, silent
 from bciigl.loop import record
-from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, is_dataset, open_dataset
 from bciigl.study.grid import UNIMPORTANT, Cell, Study
 from bciigl.study.session_results import learn_and_keep
@@ -18,10 +17,7 @@ EXAMPLE = "example"
 
 
 def keep_example(
-    study: Study,
-    folder: str | os.PathLike,
-    results: Mapping[str, Any],
-    report: Notify = silent,
+    study: Study, folder: str | os.PathLike, results: Mapping[str, Any], report: Notify = silent
 ) -> None:
     """Record the study's example (`Study.example`) in its folder, unless there is one already."""
     cell, path = study.example(results), Path(folder) / EXAMPLE
@@ -42,10 +38,8 @@ def open_example(study: Study, folder: str | os.PathLike) -> tuple[Cell, Dataset
     if not is_dataset(path):
         return None
     dataset = open_dataset(path)
-    wanted = _experiment(dataset.protocol)
-    cell = next((each for each in study.cells if _experiment(each.protocol) == wanted), None)
-    return None if cell is None else (cell, dataset)
-
-
-def _experiment(protocol: Protocol) -> dict[str, Any]:
-    return protocol.model_dump(exclude=UNIMPORTANT)
+    wanted = dataset.protocol.model_dump(exclude=UNIMPORTANT)
+    for cell in study.cells:
+        if cell.protocol.model_dump(exclude=UNIMPORTANT) == wanted:
+            return cell, dataset
+    return None

@@ -17,7 +17,6 @@ from bciigl.brain.check import brain_findings
 from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
 from bciigl.protocol.compare import first_difference
-from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.load import changed
 from bciigl.protocol.validation import validate
 from bciigl.source import make_source
@@ -52,15 +51,7 @@ def key_of(identity: dict[str, Any]) -> str:
 
 
 class Entry(NamedTuple):
-    """Who learns from a session, and from what.
-
-    Attributes
-    ----------
-    learner : str
-        A learner's id.
-    control : str or None
-        One of `bciigl.study.controls.CONTROLS`, or None for the sessions as they are.
-    """
+    """Who learns from a session: a learner's id, and a control or None for sessions as they are."""
 
     learner: str
     control: str | None = None
@@ -73,16 +64,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """A place in the grid, of which there are repeats.
-
-    Attributes
-    ----------
-    noise : float
-    varied : dict
-        The value of each field that is varied, by names such as ``timing.isi``.
-    protocol : Protocol
-        The experiment there.
-    """
+    """A place in the grid, of which there are repeats; `varied` has values by field."""
 
     noise: float
     varied: dict[str, Any]
@@ -93,20 +75,8 @@ class Setting:
 class Cell:
     """One simulated session with all that learn from it: the unit of work.
 
-    Attributes
-    ----------
-    setting : Setting
-        Where in the grid it is.
-    repeat : int
-        From 0. The same repeat is the same person in all settings.
-    protocol : Protocol
-        What is simulated: the setting's experiment, or a control of it, with the repeat's seed.
-    entries : tuple of Entry
-        Who learns from it.
-    folder : str or None
-        What paths in the protocol are relative to.
-    fingerprint : str
-        Of the subject and the region.
+    The same repeat, from 0, is the same person in all settings. `protocol` is what is simulated:
+    the setting's experiment, or a control of it, with the repeat's seed.
     """
 
     setting: Setting
@@ -172,11 +142,6 @@ class Study:
         protocol's learners that is told neither labels nor rewards.
     table : str, optional
         The table of the paper that it reproduces, such as ``"table2"``.
-
-    Raises
-    ------
-    StudyError
-        If a value of a varied field cannot be, or if that field cannot be varied.
     """
 
     protocol: Protocol
@@ -232,14 +197,18 @@ class Study:
         """All units of work: every setting of the first repeat, then of the second, and so on."""
         plain = tuple(each for each in self.entries if each.control != SILENCED)
         silenced = tuple(each for each in self.entries if each.control == SILENCED)
-        cells = []
+        cells, fingerprints = [], {}
         for repeat in range(self.protocol.study.repeats):
             seed = int(Seed(self.protocol.seed).rng("repeat", repeat).integers(2**32))
             for entries in filter(None, (plain, silenced)):
                 for setting in self.settings:
                     protocol = self.simulated(setting, entries[0])
                     protocol = protocol.model_copy(update={"seed": seed})
-                    cells.append(self._cell(setting, repeat, protocol, entries))
+                    where = (protocol.source, protocol.brain.subject, protocol.brain.region)
+                    if where not in fingerprints:
+                        fingerprints[where] = make_source(protocol, self.folder).fingerprint
+                    same = (self.folder, fingerprints[where])
+                    cells.append(Cell(setting, repeat, protocol, entries, *same))
         return cells
 
     def simulated(self, setting: Setting, entry: Entry) -> Protocol:
@@ -269,12 +238,11 @@ class Study:
 
     def difference(self, other: "Study") -> tuple[str, Any, Any] | None:
         """Return what makes the other another study, if anything does; more repeats do not."""
-        for name, here, there in (
-            ("table", self.table, other.table),
-            ("controls", ", ".join(self.controls), ", ".join(other.controls)),
-        ):
-            if here != there:
-                return name, here or "none", there or "none"
+        if self.table != other.table:
+            return "table", self.table or "none", other.table or "none"
+        here, there = (", ".join(each.controls) or "none" for each in (self, other))
+        if here != there:
+            return "controls", here, there
         return first_difference(self._experiment, other._experiment)
 
     @property
@@ -301,21 +269,9 @@ class Study:
         """Return the first finished session at the highest noise; a control's if need be."""
         finished = [cell for cell in self.cells if cell.key in results]
         plain = [cell for cell in finished if cell.entries[0].control is None]
-        order = lambda cell: (cell.setting.noise, -cell.repeat)  # noqa: E731
-        return max(plain or finished, key=order, default=None)
-
-    def _cell(
-        self, setting: Setting, repeat: int, protocol: Protocol, entries: tuple[Entry, ...]
-    ) -> Cell:
-        where = (protocol.source, protocol.brain.subject, protocol.brain.region)
-        if where not in self._fingerprints:
-            self._fingerprints[where] = make_source(protocol, self.folder).fingerprint
-        fingerprint = self._fingerprints[where]
-        return Cell(setting, repeat, protocol, entries, self.folder, fingerprint)
-
-    @cached_property
-    def _fingerprints(self) -> dict[tuple, str]:
-        return {}
+        return max(
+            plain or finished, key=lambda cell: (cell.setting.noise, -cell.repeat), default=None
+        )
 
     def _changed(self, changes: Mapping[str, Any], protocol: Protocol | None = None) -> Protocol:
         """Return a protocol, by default the study's own, with other values of fields."""
@@ -326,15 +282,12 @@ class Study:
         if found is not None and not findings:
             findings = brain_findings(found, Path(self.folder or ""))
         if findings:
-            raise StudyError("\n".join(_finding(each, changes) for each in findings))
+            given = ", ".join(f"{name}={value}" for name, value in changes.items())
+            said = [f"{'.'.join(map(str, each.path))}: {each.message}" for each in findings]
+            raise StudyError("\n".join(printable(f"with {given}: {each}") for each in said))
         return found
 
 
 def in_words(varied: Mapping[str, Any]) -> str:
     """Return the values of varied fields, such as ``timing.isi = 3``."""
     return ", ".join(f"{name} = {value}" for name, value in varied.items())
-
-
-def _finding(finding: Finding, changes: Mapping[str, Any]) -> str:
-    given = ", ".join(f"{name}={value}" for name, value in changes.items())
-    return printable(f"with {given}: {'.'.join(map(str, finding.path))}: {finding.message}")

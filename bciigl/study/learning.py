@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
@@ -27,15 +26,15 @@ from bciigl.learn.interactions import (
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.truth import Session, Truth
+from bciigl.study.statistics import share_with_interval
 
 FIFTHS = 5
 Sessions = Mapping[str, Session]
 """What is learned from, ``"train"``, and what it is tested on, ``"test"``, if there is such."""
 
 _REQUIRED = ("context", "action", "feedback")
-_OF_TRAIN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
-_OF_TEST = ("test_context", "test_label", "test_run")
-_KNOWN = _OF_TRAIN + _OF_TEST
+_KNOWN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
+_KNOWN += ("test_context", "test_label", "test_run")
 
 
 class ArraysError(BciiglError):
@@ -43,13 +42,7 @@ class ArraysError(BciiglError):
 
 
 def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
-    """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy.
-
-    Raises
-    ------
-    ArraysError
-        If an array is missing or unknown, of the wrong shape, or has missing or infinite values.
-    """
+    """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy."""
     try:
         arrays = read_arrays(path)
         if "baseline" in arrays:
@@ -66,23 +59,11 @@ def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
-    """Return arrays, by the names that files have for them, as sessions.
-
-    There are as many actions as actions and labels show.
-
-    Raises
-    ------
-    InputError
-        If an array is of the wrong shape, or has missing or infinite values.
-    """
+    """Return arrays, by the names that files have for them, as sessions."""
     given = arrays.get
     names = ("action", "feedback", "propensity", "run", "catch", "match_rate")
-    sessions = {
-        "train": Session(
-            Interactions(arrays["context"], **{name: given(name) for name in names}),
-            _truth(given("label"), given("reward")),
-        )
-    }
+    train = Interactions(arrays["context"], **{name: given(name) for name in names})
+    sessions = {"train": Session(train, _truth(given("label"), given("reward")))}
     if "test_context" in arrays:
         test = Interactions(arrays["test_context"], run=given("test_run"))
         sessions["test"] = Session(test, _truth(given("test_label")))
@@ -109,10 +90,9 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
         name: _session(each, "" if name == "train" else "test_") for name, each in sessions.items()
     }
     train = found["train"].interactions
+    features = train.context.shape[1]
     for given, _ in found.values():
-        features = train.context.shape[1]
-        if given.context.shape[1] != features:
-            got = given.context.shape[1]
+        if (got := given.context.shape[1]) != features:
             raise InputError(f"test_context must have {features} features, got {got}")
     labels = [truth.meant for _, truth in found.values() if truth and truth.meant is not None]
     shown = np.concatenate([train.action, *labels])
@@ -121,8 +101,7 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
         n_actions = max(2, int(shown.max()) + 1)  # labels may show actions that were never taken
     arrays = {name: getattr(train, name) for name in ("propensity", "run", "catch")}
     data = prepare(train.context, train.action, train.feedback, **arrays, n_actions=n_actions)
-    train = replace(train, feedback=data.feedback)
-    found["train"] = found["train"]._replace(interactions=train)
+    found["train"] = Session(replace(train, feedback=data.feedback), found["train"].truth)
     return {
         name: Session(replace(given, n_actions=data.n_actions), truth)
         for name, (given, truth) in found.items()
@@ -141,26 +120,19 @@ def _session(session: Session, prefix: str) -> Session:
     }
     rate = given.match_rate
     if rate is not None:
-        rate = check_vector(np.atleast_1d(rate), "match_rate")
-        rate = rate if np.ndim(given.match_rate) else rate[0]
+        rate = check_vector(np.atleast_1d(rate), "match_rate").reshape(np.shape(rate))[()]
     if truth is not None:
         meant, match = truth.meant, truth.match
-        truth = replace(
-            truth,
-            meant=None if meant is None else _labels(meant, f"{prefix}label", rows),
-            match=None if match is None else check_vector(match, f"{prefix}reward", rows),
-        )
+        if meant is not None:
+            meant = check_whole(meant, f"{prefix}label", rows)
+            low, high = meant.min(), meant.max()
+            if low < 0 or high >= MOST_ACTIONS:
+                known = f"actions from 0 to {MOST_ACTIONS - 1}"
+                raise InputError(f"{prefix}label must be {known}, got {low} to {high}")
+        if match is not None:
+            match = check_vector(match, f"{prefix}reward", rows)
+        truth = replace(truth, meant=meant, match=match)
     return Session(replace(given, context=context, match_rate=rate, **whole), truth)
-
-
-def _labels(values: np.ndarray, name: str, rows: int) -> np.ndarray:
-    values = check_whole(values, name, rows)
-    if values.min() < 0 or values.max() >= MOST_ACTIONS:
-        raise InputError(
-            f"{name} must be actions from 0 to {MOST_ACTIONS - 1}, "
-            f"got {values.min()} to {values.max()}"
-        )
-    return values
 
 
 def select(
@@ -198,17 +170,8 @@ def _of_runs(session: Session, name: str, wanted: Collection[int]) -> Session:
 class Result:
     """What a learner made of recorded interactions.
 
-    Attributes
-    ----------
-    learner_id : str
-    learner : estimator
-        Fitted.
-    accuracy : float or None
-        Percent of the test contexts for which it chooses the right action.
-    interval : (float, float) or None
-        Of the accuracy, 95 %, by Wilson's method.
-    confusion : array of int, (actions, actions), or None
-        For how many test contexts of each right action (rows) it chooses each action (columns).
+    `accuracy` is in percent of the test contexts, with its 95 % `interval` by Wilson's method;
+    `confusion` counts right (rows) and chosen actions (columns); None where there is no test.
     """
 
     learner_id: str
@@ -228,26 +191,20 @@ class Result:
         """How far the learner can be trusted, if it knows."""
         return getattr(self.learner, "diagnosis_", None)
 
+    @property
+    def objective(self) -> float | None:
+        """Of full-CI IGL."""
+        return getattr(self.learner, "objective_", None)
+
     def as_dict(self, options: Sequence[object] | None = None) -> dict[str, Any]:
         """Return plain data, as for JSON, with the options' own names where they are given."""
-        found = self.diagnosis
-        return {
-            "accuracy": self.accuracy,
-            "interval": self.interval,
-            "match_rates": self.match_rates,
-            "objective": getattr(self.learner, "objective_", None),
-            "diagnosis": None if found is None else found.named(options).as_dict(),
-        }
+        names, found = ("accuracy", "interval", "match_rates", "objective"), self.diagnosis
+        plain = {name: getattr(self, name) for name in names}
+        return {**plain, "diagnosis": None if found is None else found.named(options).as_dict()}
 
 
 def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the learners wanted, or all for which there is what they need.
-
-    Raises
-    ------
-    BciiglError
-        If a learner is unknown, or if what it must be told is not there.
-    """
+    """Return the learners wanted, or all for which there is what they need."""
     truth = sessions["train"].truth
     if not wanted:
         return tuple(each.id for each in LEARNERS.all() if _can_be_told(each, truth))
@@ -272,38 +229,21 @@ def session_learners(protocol: Protocol, sessions: Sessions) -> tuple[str, ...]:
     return tuple(wanted)
 
 
-def learn_session(
-    protocol: Protocol, sessions: Sessions, *, report: Notify = silent
-) -> list[Result]:
+def learn_session(protocol: Protocol, sessions: Sessions, report: Notify = silent) -> list[Result]:
     """Return what the protocol's learners make of its sessions, with its own seed."""
     learners = session_learners(protocol, sessions)
     return learn_with(sessions, learners, seed=protocol.seed, report=report)
 
 
 def learn_with(
-    sessions: Sessions,
-    learners: Sequence[str],
-    *,
-    one_right: bool = True,
-    seed: int = 0,
-    report: Notify = silent,
+    sessions: Sessions, learners: Sequence[str], *, report: Notify = silent, **how: Any
 ) -> list[Result]:
-    """Fit learners to recorded interactions, one after the other.
-
-    Parameters
-    ----------
-    sessions, one_right, seed
-        As in `learn_from`.
-    learners : sequence of str
-        What `learners_for` gives.
-    report : function, optional
-        Called with a line when each learner starts.
-    """
+    """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
     results = []
     for each in learners:
         report(f"learning with {each}")
         try:
-            results.append(learn_from(sessions, each, one_right=one_right, seed=seed))
+            results.append(learn_from(sessions, each, **how))
         except InputError as error:
             raise InputError(f"{each}: {error}") from error
     return results
@@ -315,18 +255,8 @@ def learn_from(
     """Fit one learner to recorded interactions, and test it where there is a test set.
 
     Test contexts are centred by the mean of their own run where runs are known, otherwise by the
-    training mean.
-
-    Parameters
-    ----------
-    sessions : dict of Session
-        ``"train"`` and, if there is one, ``"test"``.
-    learner : str or Specification
-        A learner's id, one of `learners_for` these sessions, or its specification.
-    one_right : bool
-        Whether exactly one action is right for each context.
-    seed : int
-        Of learners that draw random numbers.
+    training mean. `one_right` says whether exactly one action is right for each context, `seed` is
+    that of learners that draw random numbers.
     """
     if isinstance(learner, str):
         learners_for(sessions, [learner])
@@ -339,12 +269,13 @@ def learn_from(
     chosen, right = fitted.predict(test.context, run=test.run), truth.meant
     confusion = np.zeros((train.n_actions, train.n_actions), int)
     np.add.at(confusion, (right, chosen), 1)
-    return Result(learner.id, fitted, *share_with_interval(chosen == right), confusion)
+    share = share_with_interval(np.sum(chosen == right), len(right))
+    return Result(learner.id, fitted, *share, confusion)
 
 
 def fit_learner(
     learner: Specification,
-    interactions: Interactions,
+    given: Interactions,
     truth: Truth | None = None,
     *,
     one_right: bool = True,
@@ -352,23 +283,10 @@ def fit_learner(
 ) -> BaseEstimator:
     """Return a learner fitted to interactions, and to that part of the truth that it is told.
 
-    Parameters
-    ----------
-    learner : Specification
-        Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
-    interactions : Interactions
-    truth : Truth, optional
-        For a learner that is told rewards or labels.
-    one_right, seed
-        As in `learn_from`.
+    Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
     """
-    given = interactions
-    parameters = {
-        "n_actions": given.n_actions,
-        "match_rate": given.match_rate,
-        "one_right": one_right,
-        "random_state": seed,
-    }
+    parameters = {"n_actions": given.n_actions, "match_rate": given.match_rate}
+    parameters |= {"one_right": one_right, "random_state": seed}
     known = inspect.signature(learner.make).parameters
     made = learner.make(**{name: each for name, each in parameters.items() if name in known})
     if learner.told == "label":
@@ -377,12 +295,6 @@ def fit_learner(
     if learner.told == "reward":
         return made.fit(given.context, given.action, truth.match, **how)
     return made.fit(given.context, given.action, given.feedback, **how, catch=given.catch)
-
-
-def share_with_interval(true: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """Return how many percent are true, and their 95 % interval by Wilson's method."""
-    interval = binomtest(int(true.sum()), len(true)).proportion_ci(method="wilson")
-    return 100 * float(true.mean()), (100 * interval.low, 100 * interval.high)
 
 
 def matches_by_fifths(session: Session) -> list[float | None] | None:

@@ -9,14 +9,7 @@ from bciigl.study.table2 import NAME, departures
 
 
 def notes(study: Study, rows: Sequence[Row]) -> list[str]:
-    """Return what the sessions would cost, what controls should show, and departures from papers.
-
-    Parameters
-    ----------
-    study : Study
-    rows : sequence of Row
-        Its table.
-    """
+    """Return what sessions would cost, what controls should show, departures from the paper."""
     found = [*scanner_notes(rows), *control_notes(study.controls)]
     return found + (departures(study.protocol) if study.table == NAME else [])
 

@@ -9,22 +9,14 @@ import numpy as np
 from bciigl.base.arrays import read_array
 from bciigl.base.progress import Progress, silent
 from bciigl.base.registry import LEARNERS
-from bciigl.base.seeds import Seed
-from bciigl.learn.diagnose import TRUST
 from bciigl.learn.interactions import InputError
-from bciigl.study.controls import CONTROLS, MEAN_REMOVED, PERMUTED
+from bciigl.study.cell import entry_result
+from bciigl.study.controls import MEAN_REMOVED, PERMUTED
 from bciigl.study.grid import Entry, StudyError
-from bciigl.study.learning import (
-    Result,
-    Sessions,
-    check_arrays,
-    learn_from,
-    learners_for,
-    load_arrays,
-    select,
-)
-from bciigl.study.rows import Row, published_for
-from bciigl.study.statistics import Mean, failed_option, mean_of, percent, permutation_chance
+from bciigl.study.learning import Sessions, check_arrays, learners_for, load_arrays, select
+from bciigl.study.results import EntryResult
+from bciigl.study.rows import Row, row_of
+from bciigl.study.statistics import Mean, accuracy, mean_of, share_with_interval
 from bciigl.study.table2 import NAME
 
 # The released arrays have 50 runs, and test rows share their noise with the training rows of the
@@ -42,13 +34,8 @@ NOTES = [
 ]
 LEVEL = r"(\d+(?:\.\d*)?)"
 ORIGINAL = "data_{}_combined_noise_level_{}.npy"
-ORIGINAL_NAMES = {
-    "context": "imagination",
-    "action": "action",
-    "feedback": "feedback",
-    "test_context": "imagination_test",
-    "test_label": "context_test",
-}
+ORIGINAL_NAMES = {"context": "imagination", "action": "action", "feedback": "feedback"}
+ORIGINAL_NAMES |= {"test_context": "imagination_test", "test_label": "context_test"}
 """What the original files call our arrays. Their rewards are not in the order of the trials."""
 
 
@@ -57,19 +44,8 @@ def released_rows(
 ) -> list[Row]:
     """Return the table of the arrays that the authors released: one recording at each noise level.
 
-    Learners are trained on runs 0 to 39 and tested on runs 40 to 49. Intervals are Wilson's, over
-    test trials; that of permuted rewards is over permutations. The ceiling learns from the labelled
-    test rows of the training runs; there are no usable rewards for cb.
-
-    Parameters
-    ----------
-    folder : path-like
-        With files such as ``noise_0.05.npz``, or with the original files such as
-        ``data_feedback_combined_noise_level_0.05.npy``.
-    repeats : int
-        How often rewards are permuted.
-    progress : function, optional
-        Called with how many learners have learned, and how many there are.
+    `folder` has files such as ``noise_0.05.npz``, or the original ones; rewards are permuted
+    `repeats` times.
     """
     levels = sorted(_released(Path(folder)).items())
     work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]
@@ -89,43 +65,26 @@ def _entries(sessions: Sessions) -> list[Entry]:
     return learners + [Entry(first, each) for each in (PERMUTED, MEAN_REMOVED)]
 
 
-def _result(sessions: Sessions, entry: Entry, draw: int) -> Result:
+def _result(sessions: Sessions, entry: Entry, draw: int) -> EntryResult:
     if LEARNERS.get(entry.learner).told == "label":
         taught = select(sessions, None, TRAIN_RUNS)["test"]
         tested = select(sessions, None, TEST_RUNS)["test"]
-        return learn_from({"train": taught, "test": tested}, entry.learner)
-    chosen = select(sessions, TRAIN_RUNS, TEST_RUNS)
-    if entry.control is not None:
-        rng = Seed(0).rng("control", entry.control, draw)
-        chosen = CONTROLS[entry.control].apply(chosen, rng)
-    return learn_from(chosen, entry.learner)
+        chosen = {"train": taught, "test": tested}
+    else:
+        chosen = select(sessions, TRAIN_RUNS, TEST_RUNS)
+    return EntryResult(**entry_result(chosen, entry, 0, draw))
 
 
-def _row(noise: float, entry: Entry, results: list[Result]) -> Row:
-    accuracies = [each.accuracy for each in results]
-    one = Mean(accuracies[0], None, results[0].interval)
-    confusions = [each.confusion for each in results]
-    verdicts = [each.diagnosis.verdict for each in results if each.diagnosis is not None]
-    return Row(
-        noise,
-        {},
-        *entry,
-        one if len(results) == 1 else mean_of(accuracies),
-        accuracies,
-        permutation_chance(confusions),
-        percent(map(failed_option, confusions)),
-        percent(each == TRUST for each in verdicts),
-        getattr(results[0].learner, "objective_", None),
-        None,
-        {},
-        None,
-        None,
-        published_for(NAME, *entry, noise),
-    )
+def _row(noise: float, entry: Entry, results: list[EntryResult]) -> Row:
+    accuracies = [accuracy(each.confusion) for each in results]
+    right, tested = np.trace(results[0].confusion), np.sum(results[0].confusion)
+    one = Mean(accuracies[0], None, share_with_interval(right, tested)[1])
+    mean = one if len(results) == 1 else mean_of(accuracies)
+    known = {"noise": noise, "varied": {}, "objective": results[0].objective}
+    return row_of(NAME, entry, mean, results, **known)
 
 
 def _released(folder: Path) -> dict[float, Sessions]:
-    """Return the released sessions by noise level."""
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
     packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}
@@ -146,7 +105,6 @@ def _released(folder: Path) -> dict[float, Sessions]:
 
 
 def _original(folder: Path, level: str) -> Sessions:
-    """Return the sessions at a noise level from the original files."""
     arrays = {
         name: read_array(folder / ORIGINAL.format(theirs, level))
         for name, theirs in ORIGINAL_NAMES.items()

@@ -12,16 +12,7 @@ class Kept(BaseModel):
 
 
 class Learned(Kept):
-    """What one learner made of a cell's data.
-
-    Attributes
-    ----------
-    learner : str
-    verdict : str or None
-        Its own, where it has one.
-    objective : float or None
-        Of full-CI IGL.
-    """
+    """What one learner made of a cell's data; verdict and objective are None where it has none."""
 
     learner: str
     verdict: str | None
@@ -29,15 +20,7 @@ class Learned(Kept):
 
 
 class EntryResult(Learned):
-    """What one learner made of a session.
-
-    Attributes
-    ----------
-    control : str or None
-        As in `Entry`.
-    confusion : list of lists of int
-        For how many test trials of each option (rows) it chose each option (columns).
-    """
+    """What one learner made of a session: right (rows) and chosen options (columns)."""
 
     control: str | None
     confusion: list[list[int]] = Field(min_length=2)

@@ -1,7 +1,7 @@
 """The rows of a study's table: for each setting and learner, what all repeats add up to."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from bciigl.study.statistics import (
 )
 
 Results = Mapping[str, CellResult]
+_SAME = ("objective", "truth_objective", "scanner_hours", "test_scanner_hours")
 
 
 class Scored:
@@ -64,12 +65,11 @@ class Scored:
         """Return what `scores` gave as values of fields, checked."""
         mean = tuple(document[name] for name in ("accuracy", "standard_error", "interval"))
         published = (document["published"], document["published_standard_error"])
+        published = None if published[0] is None else published
         return {
             "accuracy": TypeAdapter(Mean).validate_python(mean),
             "accuracies": TypeAdapter(list[float]).validate_python(document["accuracies"]),
-            "published": None
-            if published[0] is None
-            else TypeAdapter(Published).validate_python(published),
+            "published": TypeAdapter(Published | None).validate_python(published),
         }
 
 
@@ -77,33 +77,11 @@ class Scored:
 class Row(Scored):
     """What a learner reaches in a setting; all rates are in percent.
 
-    Attributes
-    ----------
-    noise : float
-    varied : dict
-        The values of other fields that are varied.
-    learner : str
-        The learner's id.
-    control : str or None
-        The control it is in, if any.
-    accuracy : Mean
-        Over repeats.
-    accuracies : list of float
-        Of the repeats, in order.
-    chance : Chance
-        By permuted test labels.
-    failed : float
-        Share of the sessions in which an option is recognised no better than by guessing.
-    trusted : float or None
-        Share of the sessions in which the learner says that it can be trusted.
-    objective, truth_objective : float or None
-        Of full-CI IGL and of the truth, means over repeats.
-    paired : dict
-        The difference to each other learner without a control, on the same sessions.
-    scanner_hours, test_scanner_hours : float or None
-        What one session would take in a real scanner.
-    published : Published or None
-        What the paper reports.
+    `accuracy` is the mean of `accuracies`, those of the repeats in order. `chance` is by permuted
+    test labels. `failed` and `trusted` are shares of the sessions in which an option is recognised
+    no better than by guessing, and in which the learner says that it can be trusted. `objective` is
+    that of full-CI IGL, `truth_objective` that of the truth. `paired` has the difference to each
+    other learner without a control, on the same sessions.
     """
 
     noise: float
@@ -115,12 +93,12 @@ class Row(Scored):
     chance: Chance
     failed: float
     trusted: float | None
-    objective: float | None
-    truth_objective: float | None
-    paired: dict[str, Difference]
-    scanner_hours: float | None
-    test_scanner_hours: float | None
-    published: Published | None
+    objective: float | None = None
+    truth_objective: float | None = None
+    paired: dict[str, Difference] = field(default_factory=dict)
+    scanner_hours: float | None = None
+    test_scanner_hours: float | None = None
+    published: Published | None = None
 
     @property
     def label(self) -> str:
@@ -144,10 +122,7 @@ class Row(Scored):
             "chance_interval": self.chance.interval,
             "failed_sessions": self.failed,
             "trusted_sessions": self.trusted,
-            "objective": self.objective,
-            "truth_objective": self.truth_objective,
-            "scanner_hours": self.scanner_hours,
-            "test_scanner_hours": self.test_scanner_hours,
+            **{name: getattr(self, name) for name in _SAME},
             "paired": {name: each._asdict() for name, each in self.paired.items()},
             "accuracies": self.accuracies,
         }
@@ -155,10 +130,8 @@ class Row(Scored):
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> "Row":
         """Return the row that `as_dict` gave."""
-        same = ("noise", "varied", "control", "objective", "truth_objective", "paired")
-        same += ("scanner_hours", "test_scanner_hours")
         found = {
-            **{name: document[name] for name in same},
+            **{name: document[name] for name in ("noise", "varied", "control", "paired", *_SAME)},
             **cls.read_scores(document),
             "learner": document["learner"].removesuffix(f", {document['control']}"),
             "chance": (document["chance"], document["chance_interval"]),
@@ -171,11 +144,7 @@ class Row(Scored):
 def rows(study: Study, results: Results) -> list[Row]:
     """Return the table of a study: a row for each setting and learner that has results.
 
-    Parameters
-    ----------
-    study : Study
-    results : dict
-        Of the cells that are finished, as `run_study` and `open_study` give them.
+    `results` are those of the finished cells, as `run_study` and `open_study` give them.
     """
     table = []
     for setting in study.settings:
@@ -192,17 +161,17 @@ def rows(study: Study, results: Results) -> list[Row]:
                     for other in others
                     if same and set(mine[entry.label]) & set(mine.get(other, ()))
                 }
-                paper = published_for(study.table, *entry, setting.noise)
-                about = summary(protocol)
-                table.append(_row(setting, *entry, found[entry.label], paired, paper, about))
+                about, repeats = summary(protocol), found[entry.label].values()
+                known = {name: about[name] for name in ("scanner_hours", "test_scanner_hours")}
+                known |= {"noise": setting.noise, "varied": setting.varied, "paired": paired}
+                pairs = [(each.objective, truth) for each, truth in repeats]
+                if pairs := [pair for pair in pairs if None not in pair]:
+                    objectives = np.mean(pairs, axis=0).tolist()
+                    known["objective"], known["truth_objective"] = objectives
+                mean = within(mean_of(list(mine[entry.label].values())), 0.0)
+                learned = [each for each, _ in repeats]
+                table.append(row_of(study.table, entry, mean, learned, **known))
     return table
-
-
-def published_for(
-    table: str | None, learner: str, control: str | None, noise: float
-) -> Published | None:
-    """Return the published figure beside a row, if there is one."""
-    return published(table, learner, noise) if table and control is None else None
 
 
 Repeats = dict[int, tuple[EntryResult, float | None]]
@@ -210,7 +179,6 @@ Repeats = dict[int, tuple[EntryResult, float | None]]
 
 
 def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, Repeats]:
-    """Return the results of each entry in a setting, by its label."""
     found: dict[str, Repeats] = {}
     for cell in study.cells:
         if cell.setting is setting and cell.key in results:
@@ -221,7 +189,7 @@ def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, R
 
 
 def _accuracies(repeats: Repeats) -> dict[int, float]:
-    return {repeat: accuracy(np.array(each.confusion)) for repeat, (each, _) in repeats.items()}
+    return {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
 
 
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
@@ -230,36 +198,20 @@ def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Diffe
     return within(found, -100.0)
 
 
-def _row(
-    setting: Setting,
-    learner: str,
-    control: str | None,
-    repeats: Repeats,
-    paired: dict[str, Difference],
-    paper: Published | None,
-    about: dict[str, Any],
+def row_of(
+    table: str | None, entry: Entry, mean: Mean, learned: Sequence[EntryResult], **known: Any
 ) -> Row:
-    accuracies = [value for _, value in sorted(_accuracies(repeats).items())]
-    confusions = [np.array(each.confusion) for each, _ in repeats.values()]
-    objectives = [
-        pair
-        for pair in ((each.objective, truth) for each, truth in repeats.values())
-        if None not in pair
-    ]
-    verdicts = [each.verdict for each, _ in repeats.values() if each.verdict is not None]
+    """Return the row of what a learner made of repeats, with further fields that are known."""
+    confusions = [each.confusion for each in learned]
+    verdicts = [each.verdict for each in learned if each.verdict is not None]
+    beside = table and entry.control is None
     return Row(
-        setting.noise,
-        setting.varied,
-        learner,
-        control,
-        within(mean_of(accuracies), 0.0),
-        accuracies,
-        permutation_chance(confusions),
-        percent(map(failed_option, confusions)),
-        percent(each == TRUST for each in verdicts),
-        *(np.mean(objectives, axis=0).tolist() if objectives else (None, None)),
-        paired,
-        about["scanner_hours"],
-        about["test_scanner_hours"],
-        paper,
+        **entry._asdict(),
+        accuracy=mean,
+        accuracies=[accuracy(each) for each in confusions],
+        chance=permutation_chance(confusions),
+        failed=percent(map(failed_option, confusions)),
+        trusted=percent(each == TRUST for each in verdicts),
+        published=published(table, entry.learner, known["noise"]) if beside else None,
+        **known,
     )

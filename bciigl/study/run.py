@@ -24,7 +24,6 @@ from bciigl.study.store import (
     AnyStudy,
     Results,
     checked,
-    failure_path,
     keep_failure,
     keep_result,
     keep_rows,
@@ -48,19 +47,7 @@ NO_WORKERS = "no workers are left: waiting for one; what is finished is kept"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of a study.
-
-    Attributes
-    ----------
-    results : dict
-        Of the finished cells, by key.
-    failed : list of Path
-        Where it is written why cells failed.
-    missing : int
-        How many cells are not finished, failed ones included.
-    rows : list
-        Its table: of `bciigl.study.Row`, or of the rows that another kind of study has.
-    """
+    """What has come of a study: finished cells by key, why others failed, what is missing, rows."""
 
     results: Results
     failed: list[Path]
@@ -87,7 +74,6 @@ def run_study(
     Parameters
     ----------
     study : Study, or LabelledStudy
-        Or any other that has what `bciigl.study.store.AnyStudy` says.
     out : path-like
         A folder that is absent or empty, or that of the same study: finished cells are not run
         again.
@@ -102,12 +88,6 @@ def run_study(
         Called with how many cells are done, and how many there are.
     report : function, optional
         Told if a cluster has no workers, or has lost them all.
-
-    Raises
-    ------
-    StudyError
-        If the folder is of another study, a file in it is damaged, or the scheduler cannot be
-        reached.
     """
     if jobs is not None and jobs < 1:
         raise StudyError(f"jobs should be 1 or more, got {jobs}")
@@ -136,10 +116,9 @@ def _run_all(
     cells: Sequence[AnyCell], results: Results, out: str | os.PathLike, run: Run, progress: Progress
 ) -> list[Path]:
     """Run the cells that have no results, and add theirs; return where it is written who failed."""
-    waiting = [cell for cell in cells if cell.key not in results]
+    waiting, failed = [cell for cell in cells if cell.key not in results], []
     done = len(cells) - len(waiting)
     progress(done, len(cells))
-    failed = []
     for cell, found in run(waiting) if waiting else ():
         try:
             if isinstance(found, str):
@@ -147,15 +126,13 @@ def _run_all(
             results[cell.key] = result = checked(cell, found)
             keep_result(out, cell, result)
         except StudyError as error:
-            keep_failure(out, cell, f"{error}\n")
-            failed.append(failure_path(out, cell))
+            failed.append(keep_failure(out, cell, f"{error}\n"))
         done += 1
         progress(done, len(cells))
     return failed
 
 
 def _add_up(study: AnyStudy, out: str | os.PathLike, results: Results) -> list[Any]:
-    """Return the table of what is finished, which is kept; nothing if nothing is."""
     rows = list(study.rows(results)) if results else []
     if rows:
         keep_rows(out, results, rows)
@@ -257,7 +234,7 @@ def _watched(client: Client, report: Notify) -> Iterator[None]:
 
 
 def attempt(cell: AnyCell) -> Found:
-    """Run a cell; return its result, or the traceback of why it failed."""
+    """Return the result of a cell, or the traceback of why it failed."""
     try:
         return cell.run()
     except Exception:

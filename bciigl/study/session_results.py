@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from bciigl import __version__
 from bciigl.base.arrays import read_arrays
@@ -29,18 +28,15 @@ from bciigl.study.learning import (
     load_sessions,
     matches_by_fifths,
     select,
-    share_with_interval,
 )
+from bciigl.study.results import Kept
+from bciigl.study.statistics import share_with_interval
 
 RESULTS, DECODED, POLICIES = "results.json", "decoded_rewards.npz", "policies"
 CURVE_POINTS = 7
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class LearnerResult(_Kept):
+class LearnerResult(Kept):
     """What one learner made of a session; attributes as in `bciigl.study.learning.Result`."""
 
     learner_id: str
@@ -52,7 +48,7 @@ class LearnerResult(_Kept):
     diagnosis: Diagnosis | FullConditionalDiagnosis | Verdict | None
 
 
-class CurvePoint(_Kept):
+class CurvePoint(Kept):
     """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
 
     learner_id: str
@@ -63,20 +59,8 @@ class CurvePoint(_Kept):
     high: float
 
 
-class RunMatches(_Kept):
-    """How many percent of the agent's guesses in a run matched, with the 95 % interval.
-
-    Attributes
-    ----------
-    run : int
-        As in file names, from 1.
-    guesses : int
-        How many guesses the agent made in it.
-    uniform : bool
-        Whether the agent guessed uniformly in the whole run.
-    matched, low, high : float
-        Percent.
-    """
+class RunMatches(Kept):
+    """How many percent of the agent's guesses in a run matched, with the 95 % interval."""
 
     run: int
     guesses: int
@@ -86,31 +70,8 @@ class RunMatches(_Kept):
     high: float
 
 
-class SessionResults(_Kept):
-    """All that was computed from a session.
-
-    Attributes
-    ----------
-    bciigl : str
-        The version that computed it.
-    seed : int
-        Of learners that draw random numbers.
-    several_right : bool
-        Whether several actions could be right.
-    train_runs, test_runs : list of int, or None
-        The runs that were learned from and tested on, where they are known.
-    trials, test_trials, actions : int
-        How many trials and actions there were.
-    uniform_guesses : bool
-        Whether the agent guessed uniformly throughout.
-    learners : list of LearnerResult
-    learning_curve : list of CurvePoint
-        Test accuracies after more and more runs.
-    matches_by_run : list of RunMatches
-        How often the agent was right; empty where that is not known.
-    matches_by_fifths : list of float, or None
-        The same by fifths of the session, in percent.
-    """
+class SessionResults(Kept):
+    """All that was computed from a session; runs are None where they are not known."""
 
     bciigl: str
     seed: int
@@ -146,32 +107,12 @@ def keep_results(
     seed: int = 0,
     one_right: bool = True,
     report: Notify = silent,
-) -> SessionResults:
-    """Write what was learned to a folder, with all that figures need.
+) -> None:
+    """Write what was learned to a folder that exists, with all that figures need.
 
-    Parameters
-    ----------
-    folder : Path
-        It exists. Earlier results there are replaced.
-    sessions : dict of Session
-        What was learned from.
-    results : sequence of Result
-        Of fitted learners.
-    seed, one_right
-        What they were fitted with.
-    report : function, optional
-        Called with a line about what is being done.
-
-    Returns
-    -------
-    SessionResults
-        What `read_results` gives.
+    Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
     """
-    train, truth = sessions["train"]
-    learners = curve_learners([each.learner_id for each in results])
-    curve = learning_curve(
-        sessions, learners, seed=seed, one_right=one_right, known=results, report=report
-    )
+    train, _ = sessions["train"]
     document = SessionResults(
         bciigl=__version__,
         seed=seed,
@@ -183,7 +124,7 @@ def keep_results(
         actions=train.n_actions,
         uniform_guesses=bool(np.allclose(_guesses(train.propensity, train), 1 / train.n_actions)),
         learners=[_learner_result(each) for each in results],
-        learning_curve=curve,
+        learning_curve=learning_curve(sessions, results, seed, one_right, report),
         matches_by_run=matches_by_run(sessions["train"]),
         matches_by_fifths=matches_by_fifths(sessions["train"]),
     )
@@ -200,7 +141,6 @@ def keep_results(
     # Last, so that results that are found are complete.
     text = json.dumps(document.model_dump(mode="json"), indent=1)
     write_text(folder / RESULTS, text + "\n", overwrite=True)
-    return document
 
 
 def has_results(dataset: Dataset) -> bool:
@@ -209,13 +149,7 @@ def has_results(dataset: Dataset) -> bool:
 
 
 def read_results(dataset: Dataset) -> tuple[SessionResults, dict[str, np.ndarray]]:
-    """Return the results kept beside a dataset, and the rewards that each learner decoded.
-
-    Raises
-    ------
-    DatasetError
-        If there are none, or if they are damaged or not of this recording.
-    """
+    """Return the results kept beside a dataset, and the rewards that each learner decoded."""
     folder = dataset.folder / ESTIMATES
     again = f"run bciigl learn {dataset.folder}"
     if not has_results(dataset):
@@ -229,22 +163,14 @@ def read_results(dataset: Dataset) -> tuple[SessionResults, dict[str, np.ndarray
 
 
 def _learner_result(result: Result) -> LearnerResult:
-    found = result.confusion
-    return LearnerResult(
-        learner_id=result.learner_id,
-        accuracy=result.accuracy,
-        interval=result.interval,
-        confusion=None if found is None else found.tolist(),
-        match_rates=result.match_rates,
-        objective=getattr(result.learner, "objective_", None),
-        diagnosis=result.diagnosis,
-    )
+    values = {name: getattr(result, name) for name in LearnerResult.model_fields}
+    values["confusion"] = None if result.confusion is None else result.confusion.tolist()
+    return LearnerResult(**values)
 
 
 def _runs(session: Session | None) -> list[int] | None:
-    if session is None or session.interactions.run is None:
-        return None
-    return np.unique(session.interactions.run).tolist()
+    run = None if session is None else session.interactions.run
+    return None if run is None else np.unique(run).tolist()
 
 
 def _tested(sessions: Sessions) -> int:
@@ -254,62 +180,35 @@ def _tested(sessions: Sessions) -> int:
 
 def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
     """Return the values of trials in which the agent guessed; of uniform guesses if not given."""
-    if values is None:
-        return np.full(train.trials, 1 / train.n_actions)
+    values = np.full(train.trials, 1 / train.n_actions) if values is None else values
     return values if train.catch is None else values[~train.catch.astype(bool)]
 
 
-def curve_learners(learners: Sequence[str]) -> list[str]:
-    """Return whose learning curves are shown: the first that is told nothing, and the told."""
-    blind = [each for each in learners if not LEARNERS.get(each).told]
-    return [each for each in learners if each in blind[:1] or each not in blind]
-
-
 def learning_curve(
-    sessions: Sessions,
-    learners: Sequence[str],
-    *,
-    seed: int = 0,
-    one_right: bool = True,
-    known: Sequence[Result] = (),
-    report: Notify = silent,
+    sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
     """Return test accuracies after more and more runs; empty where they are not known.
 
-    Parameters
-    ----------
-    sessions : dict of Session
-        What is learned from, and tested on.
-    learners : sequence of str
-        Whose accuracies.
-    seed, one_right
-        As in `learn_from`.
-    known : sequence of Result
-        Of learners that have learned from all runs already.
-    report : function, optional
-        Called with a line when each learner starts.
+    Those of the first learner that is told nothing, and of the told, who learned from all runs.
     """
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
         return []
     runs = list(dict.fromkeys(run.tolist()))
     after = np.unique(np.linspace(1, len(runs), CURVE_POINTS).round().astype(int)).tolist()
-    finished = {each.learner_id: each for each in known}
+    blind = [each.learner_id for each in results if not LEARNERS.get(each.learner_id).told]
     points = []
-    for learner_id in learners:
-        report(f"learning curve of {learner_id}")
+    for finished in (each for each in results if each.learner_id not in blind[1:]):
+        name = finished.learner_id
+        report(f"learning curve of {name}")
         for count in after:
             some = _first_runs(sessions, runs[:count])
-            result = finished.get(learner_id) if count == len(runs) else None
-            result = result or _learned(some, learner_id, seed, one_right)
+            whole = count == len(runs)
+            result = finished if whole else _learned(some, name, seed, one_right)
             if result is not None:
-                low, high = result.interval
-                points.append(
-                    CurvePoint(
-                        learner_id=learner_id, runs=count, accuracy=result.accuracy,
-                        trials=some["train"].interactions.trials, low=low, high=high,
-                    )
-                )  # fmt: skip
+                (low, high), trials = result.interval, some["train"].interactions.trials
+                scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
+                points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points
 
 
@@ -325,7 +224,6 @@ def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) ->
 
 
 def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
-    """Return what was recorded in the first runs; the test set stays as it is."""
     some = select(sessions, runs, None)
     train, truth = some["train"]
     if train.catch is not None and not train.catch.any():
@@ -335,10 +233,7 @@ def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
 
 
 def matches_by_run(session: Session) -> list[RunMatches]:
-    """Return how often the agent's guesses matched in each run, where that is known.
-
-    Catch trials, in which the agent is not asked, are left out; so are runs of nothing else.
-    """
+    """Return how often the agent's guesses, which catch trials are not, matched in each run."""
     trials, truth = session
     if truth is None or truth.match is None or trials.run is None:
         return []
@@ -347,15 +242,9 @@ def matches_by_run(session: Session) -> list[RunMatches]:
     found = []
     for each in np.unique(run).tolist():
         mine = run == each
-        share, (low, high) = share_with_interval(match[mine])
-        found.append(
-            RunMatches(
-                run=each,
-                guesses=int(mine.sum()),
-                uniform=bool(np.allclose(propensity[mine], 1 / trials.n_actions)),
-                matched=share,
-                low=low,
-                high=high,
-            )
-        )
+        guesses = int(mine.sum())
+        share, (low, high) = share_with_interval(match[mine].sum(), guesses)
+        uniform = bool(np.allclose(propensity[mine], 1 / trials.n_actions))
+        shares = {"matched": share, "low": low, "high": high}
+        found.append(RunMatches(run=each, guesses=guesses, uniform=uniform, **shares))
     return found

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm, random_table, t
+from scipy.stats import binomtest, norm, random_table, t
 
 RESAMPLES = 10_000
 PERMUTATIONS = 2_000
@@ -13,16 +13,7 @@ TAIL = 0.025
 
 
 class Mean(NamedTuple):
-    """A mean over repeats.
-
-    Attributes
-    ----------
-    mean : float
-    standard_error : float or None
-        None where there is one repeat only.
-    interval : (float, float) or None
-        95 %, by bootstrap over repeats (`mean_of`).
-    """
+    """A mean over repeats, with its 95 % interval; one repeat has neither error nor interval."""
 
     mean: float
     standard_error: float | None
@@ -30,15 +21,7 @@ class Mean(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """What permuted test labels give.
-
-    Attributes
-    ----------
-    mean : float
-        Percent.
-    interval : (float, float)
-        Of the mean over repeats, 95 %.
-    """
+    """What permuted test labels give in percent, with the 95 % interval of its mean."""
 
     mean: float
     interval: tuple[float, float]
@@ -47,22 +30,13 @@ class Chance(NamedTuple):
 class Difference(NamedTuple):
     """How much better one learner is than another on the same sessions.
 
-    Attributes
-    ----------
-    mean, standard_error, interval
-        As in `Mean`.
-    p : float or None
-        Probability of a mean difference as large if learners were exchangeable in each session, by
-        random signs.
+    `p` is how probable a mean difference as large is by random signs, if they were exchangeable.
     """
 
     mean: float
     standard_error: float | None
     interval: tuple[float, float] | None
     p: float | None
-
-
-MeanOrDifference = TypeVar("MeanOrDifference", Mean, Difference)
 
 
 def mean_of(values: Sequence[float]) -> Mean:
@@ -80,11 +54,10 @@ def mean_of(values: Sequence[float]) -> Mean:
     mean, error, _ = mean_and_error(values)
     if error is None:
         return Mean(mean, None, None)
-    values = np.asarray(values, float)
-    resampled = _rng().integers(len(values), size=(RESAMPLES, len(values)))
-    # Sorted, so that the order of repeats does not change a bit of the result.
-    means = np.sort(values)[resampled].mean(axis=1)
     n = len(values)
+    resampled = _rng().integers(n, size=(RESAMPLES, n))
+    # Sorted, so that the order of repeats does not change a bit of the result.
+    means = np.sort(np.asarray(values, float))[resampled].mean(axis=1)
     wider = np.sqrt(n / (n - 1)) * t.ppf(TAIL, n - 1) / norm.ppf(TAIL)
     low, high = (mean + wider * (each - mean) for each in _interval(means))
     return Mean(mean, error, (float(low), float(high)))
@@ -93,11 +66,11 @@ def mean_of(values: Sequence[float]) -> Mean:
 def mean_and_error(values: Sequence[float]) -> Mean:
     """Return the mean of values with its standard error, but no interval."""
     values = np.asarray(values, float)
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-    return Mean(float(values.mean()), None if error is None else float(error), None)
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return Mean(float(values.mean()), error, None)
 
 
-def within(found: MeanOrDifference, lowest: float) -> MeanOrDifference:
+def within(found: Mean | Difference, lowest: float) -> Mean | Difference:
     """Return a mean whose interval ends where percentages or their differences do."""
     ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
     return found._replace(interval=ends)
@@ -114,14 +87,17 @@ def difference_of(values: Sequence[float], others: Sequence[float]) -> Differenc
 
 
 def _signs(count: int) -> np.ndarray:
-    """Return all combinations of signs or, where they are too many, some of them at random.
-
-    That of no change is among them, so that no p is 0.
-    """
+    """Return all combinations of signs, or some at random with that of no change: no p is 0."""
     if 2**count <= RESAMPLES:
         return np.array(list(product([1.0, -1.0], repeat=count)))
     drawn = _rng().choice([1.0, -1.0], size=(RESAMPLES, count))
     return np.vstack([np.ones(count), drawn])
+
+
+def share_with_interval(true: int, count: int) -> tuple[float, tuple[float, float]]:
+    """Return how many percent are true, and their 95 % interval by Wilson's method."""
+    interval = binomtest(int(true), int(count)).proportion_ci(method="wilson")
+    return 100 * float(true / count), (100 * interval.low, 100 * interval.high)
 
 
 def percent(true: Iterable[bool]) -> float | None:
@@ -137,8 +113,7 @@ def accuracy(confusion: np.ndarray) -> float:
 
 def failed_option(confusion: np.ndarray) -> bool:
     """Tell whether there is an option that is recognised no better than by guessing."""
-    confusion = np.asarray(confusion)
-    tested = confusion.sum(axis=1)
+    tested = np.sum(confusion, axis=1)
     recognised = np.diag(confusion)[tested > 0] / tested[tested > 0]
     return bool((recognised <= 1 / len(confusion)).any())
 

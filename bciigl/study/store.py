@@ -1,13 +1,10 @@
-"""The folder of a study: what it is of, a file for the result of each finished cell, its table.
-
-A study of any kind can be kept: it has what `AnyStudy` says, and its cells what `AnyCell` says.
-"""
+"""The folder of a study: what it is of, a file for the result of each finished cell, its table."""
 
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,54 +24,14 @@ Results = dict[str, Any]
 """What is kept of the finished cells, by their keys."""
 
 
-class AnyCell(Protocol):
-    """A unit of work: its key is a hash of its identity, which is all that its result depends on.
-
-    `entries` are those who learn in it, `repeat` says how often it was done before, `result` is the
-    pydantic model of what `run` returns.
-    """
-
-    key: str
-    identity: dict[str, Any]
-    repeat: int
-    entries: Sequence[Any]
-    result: type[BaseModel]
-
-    def run(self) -> dict[str, Any]:
-        """Do the work, and return the result as plain data."""
-
-
-class AnyStudy(Protocol):
-    """A study: a kind, cells, and a description of it as plain data and back."""
-
-    kind: str
-    cells: list[AnyCell]
-
-    def document(self) -> dict[str, Any]:
-        """Return plain data that describe it, with its kind."""
-
-    @classmethod
-    def read(cls, document: Any) -> "AnyStudy":
-        """Return the study that plain data describe."""
-
-    def difference(self, other: "AnyStudy") -> tuple[str, Any, Any] | None:
-        """Return what makes another study of the same kind a different one, and both values."""
-
-    def rows(self, results: Results) -> Sequence[Scored]:
-        """Return its table."""
-
-    def read_row(self, document: Any) -> Scored:
-        """Return a row of it from the plain data of `Scored.as_dict`."""
+AnyCell = AnyStudy = Any
+"""A study of any kind has what `bciigl.study.Study` has: a kind, cells, `document`, `read`,
+`difference`, `rows` and `read_row`. Its cells have a key, an identity, a repeat, entries, the model
+of a result, and `run`."""
 
 
 def checked(cell: AnyCell, data: Any) -> Any:
-    """Return plain data as the result of a cell.
-
-    Raises
-    ------
-    StudyError
-        If it is not of this cell, or not a result at all.
-    """
+    """Return plain data as the result of a cell, if they are that."""
     try:
         result = cell.result.model_validate(data)
     except ValidationError as error:
@@ -90,7 +47,7 @@ def checked(cell: AnyCell, data: Any) -> Any:
 
 
 def open_study(
-    folder: str | os.PathLike, kinds: Sequence[type[AnyStudy]] = (Study,)
+    folder: str | os.PathLike, kinds: Sequence[AnyStudy] = (Study,)
 ) -> tuple[AnyStudy, Results]:
     """Return the study in a folder, and its finished cells.
 
@@ -99,11 +56,6 @@ def open_study(
     folder : path-like
     kinds : sequence of classes
         The kinds of study that it may be, such as ``(Study, LabelledStudy)``.
-
-    Raises
-    ------
-    StudyError
-        If there is none, or if a file is damaged.
     """
     study = _read_study(Path(folder), _read_document(Path(folder)), kinds)
     return study, read_results(study, folder)
@@ -115,13 +67,7 @@ def is_study(folder: str | os.PathLike) -> bool:
 
 
 def read_results(study: AnyStudy, folder: str | os.PathLike) -> Results:
-    """Return the finished cells of a study.
-
-    Raises
-    ------
-    StudyError
-        If a file is not what it should be. It is left as it is.
-    """
+    """Return the finished cells of a study; a damaged file is refused and left as it is."""
     results = {}
     for cell in study.cells:
         path = _cell_path(folder, cell)
@@ -140,32 +86,34 @@ def prepare_folder(study: AnyStudy, folder: str | os.PathLike) -> Results:
     The same study may have other noise levels, repeats, varied fields and learners: its folder then
     grows. One of another experiment is refused, and so is one with a damaged file.
     """
-    folder = Path(folder)
-    if not is_study(folder) and _made(study, folder):
-        return {}
-    _refuse_another(folder, study)
+    folder, text = Path(folder), _text(study.document())
+    if not is_study(folder):
+        try:
+            with written_folder(folder) as new:
+                for name in (CELLS, FAILED):
+                    (new / name).mkdir()
+                write_text(new / STUDY, text)
+            return {}
+        except OSError:
+            # Jobs of an array begin at the same moment: another process may have been faster.
+            if not is_study(folder):
+                raise
+    document = _read_document(folder)
+    difference = ("kind", study.kind, document["kind"])
+    if document["kind"] == study.kind:
+        difference = study.difference(_read_study(folder, document, [type(study)]))
+    if difference:
+        name, here, there = difference
+        raise StudyError(
+            f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
+            "give another folder"
+        )
     results = read_results(study, folder)
     for name in (CELLS, FAILED):
         (folder / name).mkdir(exist_ok=True)
-    text = _text(study.document())
     if (folder / STUDY).read_text(encoding="utf-8") != text:
         write_text(folder / STUDY, text, overwrite=True)
     return results
-
-
-def _made(study: AnyStudy, folder: Path) -> bool:
-    """Make the folder, whole or not at all; tell whether no other process was faster."""
-    try:
-        with written_folder(folder) as new:
-            for name in (CELLS, FAILED):
-                (new / name).mkdir()
-            write_text(new / STUDY, _text(study.document()))
-    except OSError:
-        # Jobs of an array begin at the same moment.
-        if not is_study(folder):
-            raise
-        return False
-    return True
 
 
 def keep_result(folder: str | os.PathLike, cell: AnyCell, result: BaseModel) -> None:
@@ -174,9 +122,11 @@ def keep_result(folder: str | os.PathLike, cell: AnyCell, result: BaseModel) -> 
     failure_path(folder, cell).unlink(missing_ok=True)
 
 
-def keep_failure(folder: str | os.PathLike, cell: AnyCell, traceback: str) -> None:
-    """Write why a cell failed."""
-    write_text(failure_path(folder, cell), traceback, overwrite=True)
+def keep_failure(folder: str | os.PathLike, cell: AnyCell, traceback: str) -> Path:
+    """Write why a cell failed, and return where."""
+    path = failure_path(folder, cell)
+    write_text(path, traceback, overwrite=True)
+    return path
 
 
 def failure_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
@@ -192,13 +142,7 @@ def keep_rows(folder: str | os.PathLike, results: Results, rows: Sequence[Scored
 
 
 def read_rows(study: AnyStudy, folder: str | os.PathLike, results: Results) -> list[Any]:
-    """Return the table of a study as `run_study` kept it.
-
-    Raises
-    ------
-    StudyError
-        If it is missing, damaged, or of other finished cells.
-    """
+    """Return the table of a study as `run_study` kept it."""
     path, again = Path(folder) / RESULTS, "run the command that made the study again"
     if not path.exists():
         raise StudyError(f"{path}: is missing; {again}")
@@ -234,30 +178,14 @@ def _read_document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _read_study(
-    folder: Path, document: dict[str, Any], kinds: Sequence[type[AnyStudy]]
-) -> AnyStudy:
+def _read_study(folder: Path, document: dict[str, Any], kinds: Sequence[AnyStudy]) -> AnyStudy:
     known = {each.kind: each for each in kinds}
     try:
         if document["kind"] not in known:
             raise StudyError(f"should be a study of the kind {' or '.join(known)}")
         return known[document["kind"]].read(document)
     except ValidationError as error:
-        raise StudyError(
-            f"{folder / STUDY}: does not describe a study: {first_problem(error)}"
-        ) from None
+        problem = f"does not describe a study: {first_problem(error)}"
     except BciiglError as error:
-        raise StudyError(f"{folder / STUDY}: {error}") from None
-
-
-def _refuse_another(folder: Path, ours: AnyStudy) -> None:
-    document = _read_document(folder)
-    difference = ("kind", ours.kind, document["kind"])
-    if document["kind"] == ours.kind:
-        difference = ours.difference(_read_study(folder, document, [type(ours)]))
-    if difference:
-        name, here, there = difference
-        raise StudyError(
-            f"{folder}: has the results of another study: {name} is {there} there, {here} here; "
-            "give another folder"
-        )
+        problem = str(error)
+    raise StudyError(f"{folder / STUDY}: {problem}")

@@ -81,8 +81,9 @@ def live(source: Source, who, guesses: Sequence[int]) -> tuple[np.ndarray, np.nd
         try:
             step = steps.send(shown)
         except StopIteration as end:
-            assert end.value.status == {}
-            return np.array(seen), np.array(answers), end.value.frames
+            frames, status = end.value
+            assert status == {}
+            return np.array(seen), np.array(answers), frames
 
 
 options = st.lists(st.integers(0, 2), min_size=TRIALS, max_size=TRIALS)

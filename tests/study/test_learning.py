@@ -15,12 +15,14 @@ from bciigl.learn import InputError
 from bciigl.recording.truth import Session
 from bciigl.study.learning import (
     ArraysError,
+    check_arrays,
     fit_learner,
     learn_from,
     learners_for,
     load_arrays,
     select,
 )
+from bciigl.study.session_results import matches_by_run
 
 TRAIN, TEST = (session(seed, trials=trials, **CLEAR) for seed, trials in ((0, 240), (1, 60)))
 DATA = arrays_of(TRAIN, TEST)
@@ -388,3 +390,11 @@ def test_released_recordings_are_learned_without_labels(noise, accuracy, mean):
     found = [learn_from(select(recorded, draw, test), "ai_igl").accuracy for draw in draws]
     assert np.mean(found) >= mean
     assert min(found) >= 90
+
+
+def test_catch_trials_are_no_guesses_where_there_are_no_propensities():
+    catch = np.arange(len(DATA["action"])) % 5 == 0
+    known = {"catch": catch, "match_rate": np.float64(0.5), "reward": 1.0 * catch}
+    found = matches_by_run(check_arrays({**REQUIRED, "run": DATA["run"], **known})["train"])
+    assert sum(each.guesses for each in found) == (~catch).sum()
+    assert all(each.uniform and each.matched == 0 for each in found)
