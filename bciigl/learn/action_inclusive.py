@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -10,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.base.registry import Specification
-from bciigl.base.threads import one_thread
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
 from bciigl.learn.diagnose import (
@@ -18,7 +16,6 @@ from bciigl.learn.diagnose import (
     Diagnosis,
     Verdict,
     diagnosed,
-    refuse_adaptive,
     too_few_trials,
 )
 from bciigl.learn.interactions import (
@@ -31,7 +28,6 @@ from bciigl.learn.interactions import (
     check_whole,
     generator,
     of_action,
-    prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.search import Found, Task, discover, in_folds
@@ -97,64 +93,19 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         self.method = method
         self.random_state = random_state
 
-    def fit(
-        self,
-        context: np.ndarray,
-        action: np.ndarray,
-        feedback: np.ndarray,
-        *,
-        propensity: np.ndarray | None = None,
-        run: np.ndarray | None = None,
-        catch: np.ndarray | None = None,
-    ) -> "ActionInclusiveIGL":
-        """Learn from recorded interactions.
-
-        Parameters
-        ----------
-        context : array, (trials, features)
-            What the agent saw before it acted.
-        action : array of int, (trials,)
-            What it did, from 0.
-        feedback : array, (trials, features)
-            What the brain answered.
-        propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default. Guesses that
-            contexts can tell are refused without it: they would be learned upside down.
-        run : array, (trials,), optional
-            The run of each trial, in the order of time. Each run is centred by its own mean, and
-            what is learned is tested on runs it was not learned from.
-        catch : array of bool, (trials,), optional
-            Trials whose match rate is known: `match_rate`.
-        """
+    def _learn(self, data: Prepared) -> None:
         if self.method not in METHODS:
             near = did_you_mean(self.method, METHODS)
             raise InputError(f"method must be robust or paper, got {self.method!r}{near}")
-        data = prepare(
-            context,
-            action,
-            feedback,
-            propensity=propensity,
-            run=run,
-            catch=catch,
-            n_actions=self.n_actions,
-        )
-        # Where the match rate of all trials is known, it does not matter how they were guessed.
-        if propensity is None and (self.match_rate is None or data.catch.any()):
-            refuse_adaptive(data)
         expected = self._expectation(data)
-        with one_thread():
-            if data.trials < FEWEST_TRIALS:
-                fitted = _fitted_to_nothing(data)
-            elif self.method == "paper":
-                fitted = _fitted_plainly(data, self.random_state)
-            else:
-                fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
-        self.context_scaling_, self.feedback_scaling_ = fitted.scalings
-        self.policy_, self.decoder_ = fitted.policy, fitted.decoder
-        self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
-        self.n_actions_ = data.n_actions
-        self.n_features_in_ = data.context.shape[1]
-        return self
+        if data.trials < FEWEST_TRIALS:
+            fitted = _fitted_to_nothing(data)
+        elif self.method == "paper":
+            fitted = _fitted_plainly(data, self.random_state)
+        else:
+            fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
+        scalings, self.policy_, self.decoder_, self.match_rate_, self.diagnosis_ = fitted
+        self.context_scaling_, self.feedback_scaling_ = scalings
 
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
@@ -216,14 +167,8 @@ AI_IGL_PAPER = Specification(
 )
 
 
-class _Fitted(NamedTuple):
-    """What the learner keeps."""
-
-    scalings: Scalings
-    policy: np.ndarray
-    decoder: np.ndarray
-    match_rate: np.ndarray
-    diagnosis: Verdict
+# Scalings, policy, decoder, match rate and diagnosis.
+_Fitted = tuple[Scalings, np.ndarray, np.ndarray, np.ndarray, Verdict]
 
 
 def _fitted_robustly(
@@ -249,7 +194,7 @@ def _fitted_robustly(
     policy = without_never_taken(policy, task.data.action)
     match_rate = _means(reward, data)
     decoder[-1] += logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
-    return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task.fewer(), found))
+    return scalings, policy, decoder, match_rate, diagnosed(task.fewer(), found)
 
 
 def _recentred(task: Task) -> Task:
@@ -277,38 +222,25 @@ def _recentred(task: Task) -> Task:
 
 def _fitted_plainly(data: Prepared, seed: int) -> _Fitted:
     pairs, reward = paper_procedure.train(data, generator(seed))
-    return _Fitted(
-        _unscaled(data),
-        fit_policy(data.context, data.action, reward, data.weight, data.n_actions),
-        np.array([pair.feedback for pair in pairs]).T,
-        _means(reward, data),
-        Verdict(
-            DOUBTFUL,
-            "the paper's plain procedure is not tested on runs it has not seen.",
-            "Use method='robust' (ai_igl).",
-        ),
-    )
+    decoder = np.array([pair.feedback for pair in pairs]).T
+    policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
+    untested = "the paper's plain procedure is not tested on runs it has not seen."
+    verdict = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
+    return _unscaled(data), policy, decoder, _means(reward, data), verdict
 
 
 def _fitted_to_nothing(data: Prepared) -> _Fitted:
     """Return a policy that knows nothing, for want of trials."""
     actions = data.n_actions
-    return _Fitted(
-        _unscaled(data),
-        np.zeros((data.context.shape[1] + 1, actions)),
-        np.zeros((data.feedback.shape[1] + 1, actions)),
-        np.full(actions, 1 / actions),
-        too_few_trials(data),
+    policy, decoder = (
+        np.zeros((each.shape[1] + 1, actions)) for each in (data.context, data.feedback)
     )
+    return _unscaled(data), policy, decoder, np.full(actions, 1 / actions), too_few_trials(data)
 
 
 def _unscaled(data: Prepared) -> Scalings:
-    return Scalings(
-        *(
-            Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
-            for each in (data.context, data.feedback)
-        )
-    )
+    sizes = data.context.shape[1], data.feedback.shape[1]
+    return Scalings(*(Scaling(np.zeros(size), np.ones(size)) for size in sizes))
 
 
 def _means(values: np.ndarray, data: Prepared) -> np.ndarray:

@@ -20,29 +20,17 @@ from bciigl.learn.interactions import Prepared, less_means
 
 
 class Directions(NamedTuple):
-    """Where the reward shows, per action.
-
-    Attributes
-    ----------
-    context : array, (actions, context features)
-    feedback : array, (actions, feedback features)
-    """
+    """Where the reward shows, per action: each of shape (actions, features)."""
 
     context: np.ndarray
     feedback: np.ndarray
 
 
 class Axes(NamedTuple):
-    """The principal axes of one view.
+    """The principal axes of one view."""
 
-    Attributes
-    ----------
-    vectors : array, (features, axes)
-    variance : array, (axes,)
-    """
-
-    vectors: np.ndarray
-    variance: np.ndarray
+    vectors: np.ndarray  # (features, axes)
+    variance: np.ndarray  # (axes,)
 
     @classmethod
     def of(cls, values: np.ndarray) -> "Axes":
@@ -56,18 +44,10 @@ class Axes(NamedTuple):
 
 
 class CrossCovariance:
-    """How context and feedback vary together given each action.
-
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled, trials of a run in their order.
-    one_right : bool
-        Whether exactly one option is right.
-    """
+    """How context and feedback, centred and scaled, vary together given each action."""
 
     def __init__(self, data: Prepared, one_right: bool) -> None:
-        feedback = within_actions(data.feedback, data)
+        feedback = less_means(data.feedback, data.action)
         self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
         x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
         taken = [data.action == each for each in range(data.n_actions)]
@@ -75,20 +55,13 @@ class CrossCovariance:
         self._foreign = self._cross.mean(axis=0) if one_right else serial_covariance(x, y, data.run)
 
     def directions(
-        self, ridge: float, *, shared: bool, cleaned: bool = True, place: int = 0
+        self, ridge: float, shared: bool, cleaned: bool = True, place: int = 0
     ) -> Directions:
         """Return a canonical pair of context and feedback for each action.
 
-        Parameters
-        ----------
-        ridge : float
-            Added to both covariances, whose mean eigenvalue is about 1.
-        shared : bool
-            Whether the reward shows in the same direction of feedback whatever the action.
-        cleaned : bool
-            Whether to subtract what is not the reward's.
-        place : int
-            Which pair, from the most correlated on.
+        `ridge` is added to both covariances, whose mean eigenvalue is about 1. Where `shared`, the
+        reward shows in the same direction of feedback whatever the action. Where `cleaned`, what
+        is not the reward's is subtracted. `place` counts pairs from the most correlated on.
         """
         left, right = self._context.scale(ridge), self._feedback.scale(ridge)
         cross = self._cross - self._foreign if cleaned else self._cross
@@ -104,11 +77,6 @@ class CrossCovariance:
             (context * left) @ self._context.vectors.T,
             (feedback * right) @ self._feedback.vectors.T,
         )
-
-
-def within_actions(values: np.ndarray, data: Prepared) -> np.ndarray:
-    """Return values less the mean of their action."""
-    return less_means(values, data.action)
 
 
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:

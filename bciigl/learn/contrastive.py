@@ -13,20 +13,14 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+ITERATIONS = 30
+
 
 class Pair(NamedTuple):
-    """A predictor of the reward from the context and a decoder of it from the feedback.
+    """A predictor of the reward from the context and a decoder of it from the feedback."""
 
-    Attributes
-    ----------
-    context : array, (context features + 1,)
-        u, then b.
-    feedback : array, (feedback features + 1,)
-        v, then d.
-    """
-
-    context: np.ndarray
-    feedback: np.ndarray
+    context: np.ndarray  # u, then b
+    feedback: np.ndarray  # v, then d
 
 
 def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -50,15 +44,7 @@ def gradient(
     )
 
 
-def refine(
-    start: Pair,
-    context: np.ndarray,
-    feedback: np.ndarray,
-    weight: np.ndarray | None = None,
-    *,
-    ridge: float = 1e-3,
-    iterations: int = 30,
-) -> Pair:
+def refine(start: Pair, context: np.ndarray, feedback: np.ndarray, *, ridge: float = 1e-3) -> Pair:
     """Return the pair that L-BFGS reaches from `start`.
 
     A ridge on u and v keeps the logistic functions from hardening to what single trials say.
@@ -69,13 +55,10 @@ def refine(
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         pair = Pair(weights[:split], weights[split:])
-        value, slope = gradient(pair, context, feedback, weight)
-        return (
-            -value + 0.5 * penalty @ weights**2,
-            -np.concatenate(slope) + penalty * weights,
-        )
+        value, slope = gradient(pair, context, feedback)
+        slope = -np.concatenate(slope) + penalty * weights
+        return -value + 0.5 * penalty @ weights**2, slope
 
-    found = minimize(
-        loss, np.concatenate(start), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
-    ).x
+    first, options = np.concatenate(start), {"maxiter": ITERATIONS}
+    found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
     return Pair(found[:split], found[split:])

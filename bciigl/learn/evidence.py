@@ -13,18 +13,10 @@ _TRUST = (1.0, 0.9, 0.7, 0.5, 0.3)
 
 
 class Evidence(NamedTuple):
-    """What each view alone says of each trial, by parameters that have not seen it.
+    """What each view alone says of each trial, by parameters that have not seen it."""
 
-    Attributes
-    ----------
-    context : array, (trials, actions)
-        Probability that each action is right.
-    feedback : array, (trials,)
-        Log-likelihood ratio of reward of the action taken.
-    """
-
-    context: np.ndarray
-    feedback: np.ndarray
+    context: np.ndarray  # (trials, actions): probability that each action is right
+    feedback: np.ndarray  # (trials,): log-likelihood ratio of reward of the action taken
 
     def rows(self, index: np.ndarray) -> "Evidence":
         """Return that of some of the trials."""

@@ -10,16 +10,8 @@ def fit_logistic(
 ) -> np.ndarray:
     """Return weights of the features, then a bias, (features + 1,).
 
-    Parameters
-    ----------
-    features : array, (trials, features)
-        Of about unit variance.
-    target : array, (trials,)
-        Probability of a 1.
-    weight : array, (trials,)
-        How much each trial counts.
-    ridge : float
-        On the weights, not on the bias; in units of one trial's evidence.
+    Targets are probabilities of a 1, features of about unit variance. The ridge is on the weights,
+    not on the bias, in units of one trial's evidence.
     """
     scale = max(weight.sum(), 1e-12)
 

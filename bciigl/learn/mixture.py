@@ -37,28 +37,16 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 class Model(NamedTuple):
     """Linear evidence for the reward in both views.
 
-    All arrays may have a leading axis for several models, as of folds.
-
-    Attributes
-    ----------
-    context_weights : array, (context features, actions)
-    context_bias : array, (actions,)
-        Evidence for each action from the context: log-probabilities, up to a constant, of the
-        options if one is right, log-odds of each action's reward otherwise.
-    feedback_weights : array, (feedback features, actions)
-    feedback_bias : array, (actions,)
-        Log-likelihood ratio of reward from the feedback to each action.
-    rate : array, (actions,)
-        The share of contexts for which each action is right, as far as the model knows.
-    one_right : bool
-        Whether exactly one option is right.
+    That of the context is log-probabilities of the options, up to a constant, if one is right, and
+    log-odds of each action's reward otherwise; that of the feedback is the log-likelihood ratio of
+    reward. All arrays may have a leading axis for several models, as of folds.
     """
 
-    context_weights: np.ndarray
-    context_bias: np.ndarray
-    feedback_weights: np.ndarray
-    feedback_bias: np.ndarray
-    rate: np.ndarray
+    context_weights: np.ndarray  # (context features, actions)
+    context_bias: np.ndarray  # (actions,)
+    feedback_weights: np.ndarray  # (feedback features, actions)
+    feedback_bias: np.ndarray  # (actions,)
+    rate: np.ndarray  # (actions,): share of contexts for which each is right, as far as is known
     one_right: bool
 
     def context_scores(self, context: np.ndarray) -> np.ndarray:
@@ -71,8 +59,7 @@ class Model(NamedTuple):
 
     def feedback_evidence(self, feedback: np.ndarray, action: np.ndarray) -> np.ndarray:
         """Return the log-likelihood ratio of reward of the action taken, (trials,)."""
-        evidence = feedback @ self.feedback_weights + self.feedback_bias
-        return of_action(evidence, action)
+        return of_action(feedback @ self.feedback_weights + self.feedback_bias, action)
 
 
 class _Total(NamedTuple):
@@ -94,18 +81,10 @@ class _Guess(NamedTuple):
 
 
 class TwoViews:
-    """The mixture model of one set of interactions.
+    """The mixture model of one set of interactions, centred and scaled, in ascending folds.
 
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled, in the order of `fold`.
-    fold : array of int, (trials,)
-        Ascending. Trials of the same fold never judge each other.
-    known_rate : array, (trials,)
-        The match rate of trials for which it is known, else nan.
-    one_right : bool
-        Whether exactly one option is right.
+    Trials of the same fold never judge each other. `known_rate` is the match rate of trials for
+    which it is known, else nan, (trials,).
     """
 
     def __init__(
@@ -127,18 +106,10 @@ class TwoViews:
         )
 
     def completed(self, reward: np.ndarray) -> np.ndarray:
-        """Return the belief that a first guess of the rewards amounts to.
+        """Return the belief, (trials, actions), that a first guess of rewards, (trials,), is.
 
-        Parameters
-        ----------
-        reward : array, (trials,)
-            Probability that each trial is rewarded.
-
-        Returns
-        -------
-        belief : array, (trials, actions)
-            Probability that each action is right (`one_right`): one that is not leaves the others
-            equally likely. Otherwise that of the action taken, and 0 elsewhere.
+        Where one action is right, one that is not leaves the others equally likely. Otherwise it is
+        the probability of the action taken, and 0 elsewhere.
         """
         taken = self._acted * reward[:, None]
         if not self.one_right:
@@ -150,16 +121,8 @@ class TwoViews:
     ) -> tuple[np.ndarray, Evidence]:
         """Return the belief that expectation maximisation reaches, and the evidence that led to it.
 
-        Parameters
-        ----------
-        belief : array, (trials, actions)
-            Where to begin; see `completed`.
-        ridge : float
-            Added to the covariances.
-        shared : bool
-            Whether the reward shows in the same direction of feedback whatever the action.
-        steps : int
-            At most so many.
+        `ridge` is added to the covariances; `shared` says whether the reward shows in the same
+        direction of feedback whatever the action; `steps` are the most that are taken.
         """
         for _ in range(steps):
             before = belief
@@ -170,18 +133,17 @@ class TwoViews:
 
     def model(self, belief: np.ndarray, *, ridge: float, shared: bool) -> Model:
         """Return the parameters that a belief about all trials leads to (M step)."""
-        total, guess = (_all_folds(each) for each in (self._total, self._guess(belief)))
-        several = self._maximised(total, guess, ridge, shared)
+        whole = (_over_folds(each) for each in (self._total, self._guess(belief)))
+        several = self._maximised(*whole, ridge, shared)
         return Model(*(each[0] for each in several[:-1]), self.one_right)
 
     def _judged_by_others(
         self, belief: np.ndarray, ridge: float, shared: bool
     ) -> tuple[np.ndarray, Evidence]:
         """Return the belief about each trial, by parameters from all folds but its own."""
-        total, guess = (_other_folds(each) for each in (self._total, self._guess(belief)))
-        models = self._maximised(total, guess, ridge, shared)
-        scores = np.empty_like(belief)
-        feedback = np.empty_like(belief)
+        others = (_over_folds(each, others=True) for each in (self._total, self._guess(belief)))
+        models = self._maximised(*others, ridge, shared)
+        scores, feedback = np.empty_like(belief), np.empty_like(belief)
         for fold, rows in enumerate(self._folds):
             np.matmul(self.data.context[rows], models.context_weights[fold], out=scores[rows])
             np.matmul(self.data.feedback[rows], models.feedback_weights[fold], out=feedback[rows])
@@ -222,12 +184,10 @@ class TwoViews:
         weights, bias, share = _context_part(total, guess, ridge)
         if not self.one_right:
             actions = self.data.n_actions
-            weights = weights[..., :actions] - weights[..., actions:]
-            bias = bias[..., :actions] - bias[..., actions:]
+            weights, bias = (each[..., :actions] - each[..., actions:] for each in (weights, bias))
             share = (guess.rewarded + 1) / (total.taken + 2)
-        return Model(
-            weights, bias, *_feedback_part(total, guess, ridge, shared), share, self.one_right
-        )
+        feedback = _feedback_part(total, guess, ridge, shared)
+        return Model(weights, bias, *feedback, share, self.one_right)
 
 
 def _context_part(
@@ -279,11 +239,9 @@ def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.nda
     return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)
 
 
-def _all_folds(sums: _Total | _Guess) -> _Total | _Guess:
-    """Return the sums over all trials, as those of one fold."""
-    return type(sums)(*(each.sum(axis=0, keepdims=True) for each in sums))
-
-
-def _other_folds(sums: _Total | _Guess) -> _Total | _Guess:
-    """Return for each fold the sums over the trials of all others."""
-    return type(sums)(*(each.sum(axis=0, keepdims=True) - each for each in sums))
+def _over_folds(sums: _Total | _Guess, *, others: bool = False) -> _Total | _Guess:
+    """Return the sums over all trials, as those of one fold, or for each fold over all others."""
+    whole = (each.sum(axis=0, keepdims=True) for each in sums)
+    if others:
+        whole = (every - own for every, own in zip(whole, sums, strict=True))
+    return type(sums)(*whole)

@@ -10,30 +10,17 @@ RATE, DECAY, SQUARE_DECAY, STEPS = 0.01, 0.9, 0.999, 1000
 
 
 def train(data: Prepared, rng: np.random.Generator) -> tuple[list[Pair], np.ndarray]:
-    """Return a predictor and decoder for each action, and the decoded rewards.
+    """Return a predictor and decoder for each action, and the decoded reward of each trial.
 
-    Parameters
-    ----------
-    data : Prepared
-        As recorded: neither centred nor scaled.
-    rng : Generator
-        Of the random starts.
-
-    Returns
-    -------
-    pairs : list of Pair
-        One for each action, with the symmetry broken (Algorithm 1, lines 3 to 8).
-    reward : array, (trials,)
-        Decoded reward of each trial.
+    The symmetry is broken (Algorithm 1, lines 3 to 8). Data is neither centred nor scaled.
     """
     sizes = data.context.shape[1] + 1, data.feedback.shape[1] + 1
     pairs, reward = [], np.full(data.trials, 0.5)
     for action in range(data.n_actions):
         rows = np.flatnonzero(data.action == action)
-        start = Pair(*(rng.normal(0, 1 / np.sqrt(size), size) for size in sizes))
-        pair = start
+        pair = Pair(*(rng.normal(0, 1 / np.sqrt(size), size) for size in sizes))
         if len(rows):
-            pair = ascend(start, data.context[rows], data.feedback[rows], data.weight[rows])
+            pair = ascend(pair, data.context[rows], data.feedback[rows], data.weight[rows])
             decoded = predicted(pair.feedback, data.feedback[rows])
             if np.average(decoded, weights=data.weight[rows]) > 0.5:
                 pair, decoded = Pair(-pair.context, -pair.feedback), 1 - decoded

@@ -5,7 +5,8 @@ import pytest
 from interactions import interactions
 from scipy.linalg import eigh
 
-from bciigl.learn.canonical import Axes, CrossCovariance, serial_covariance, within_actions
+from bciigl.learn.canonical import Axes, CrossCovariance, serial_covariance
+from bciigl.learn.interactions import less_means
 
 
 def aligned(found, expected):
@@ -15,7 +16,7 @@ def aligned(found, expected):
 
 def covariances(data):
     """Return the covariances of context and feedback, and the cross-covariance per action."""
-    feedback = within_actions(data.feedback, data)
+    feedback = less_means(data.feedback, data.action)
     cross = []
     for action in range(data.n_actions):
         mine = np.flatnonzero(data.action == action)
@@ -34,8 +35,7 @@ def canonical_pair(of_context, of_feedback, cross, ridge, place=0):
 
 
 def test_values_within_actions_by_hand():
-    data = interactions(3, action=np.array([0, 1, 0]))
-    values = within_actions(np.array([[1.0], [5.0], [3.0]]), data)
+    values = less_means(np.array([[1.0], [5.0], [3.0]]), np.array([0, 1, 0]))
     assert values.tolist() == [[-1], [0], [1]]
 
 
