@@ -11,13 +11,7 @@ from bciigl.base.errors import did_you_mean, shortened
 from bciigl.base.registry import Specification
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
-from bciigl.learn.diagnose import (
-    DOUBTFUL,
-    Diagnosis,
-    Verdict,
-    diagnosed,
-    too_few_trials,
-)
+from bciigl.learn.diagnose import DOUBTFUL, Diagnosis, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     InputError,
@@ -176,7 +170,7 @@ def _fitted_robustly(
 ) -> _Fitted:
     scalings = Scalings.of(data)
     fold = np.zeros(data.trials, int)
-    task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))
+    task = in_folds(Task(scalings.apply(data), fold, *expected, one_right))
     recentred = _recentred(task)
     searched = recentred.fewer()
     found = discover(searched)

@@ -79,6 +79,12 @@ class CrossCovariance:
         )
 
 
+def whitening(values: np.ndarray, ridge: float) -> np.ndarray:
+    """Return what makes centred values uncorrelated and of unit variance, but for the ridge."""
+    axes = Axes.of(values)
+    return axes.vectors * axes.scale(ridge)
+
+
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:
     """Return how a trial's context and the feedback of the trial before vary together.
 

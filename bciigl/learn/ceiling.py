@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -60,13 +61,11 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
 
         Contexts are centred by the training mean, or by each run's own where `run` is given.
         """
-        scaled = self._scaled(context, run)
-        return self.classes_[self.classifier_.predict(scaled)]
+        return self.classes_[self.classifier_.predict(self._scaled(context, run))]
 
     def predict_proba(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
         """Return the probability of each of `classes_`, (trials, classes); see `predict`."""
-        scaled = self._scaled(context, run)
-        return self.classifier_.predict_proba(scaled)
+        return self.classifier_.predict_proba(self._scaled(context, run))
 
     def score(self, context: np.ndarray, y: np.ndarray, *, run: np.ndarray | None = None) -> float:
         """Return the share of contexts whose label, `y`, is predicted."""
@@ -101,16 +100,7 @@ def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEst
     own = [np.bincount(label[fold == each], minlength=len(classes)) for each in np.unique(fold)]
     if min((classes - each).min() for each in own) < FEWEST_LABELS:
         return candidates[0]
-    right = [
-        sum(
-            np.sum(
-                classifier.fit(context[fold != each], label[fold != each]).predict(
-                    context[fold == each]
-                )
-                == label[fold == each]
-            )
-            for each in np.unique(fold)
-        )
-        for classifier in candidates
+    unseen = [
+        cross_val_predict(each, context, label, cv=PredefinedSplit(fold)) for each in candidates
     ]
-    return candidates[int(np.argmax(right))]
+    return candidates[int(np.argmax([np.sum(each == label) for each in unseen]))]

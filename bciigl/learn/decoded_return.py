@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
-from bciigl.learn.canonical import Axes
+from bciigl.learn.canonical import whitening
 from bciigl.learn.interactions import Prepared, of_action
 from bciigl.learn.mixture import softmax
 
@@ -35,20 +35,22 @@ CONSTANT = 0.9
 
 
 class Solution(NamedTuple):
-    """A policy and a decoder."""
+    """A policy and a decoder, their biases last."""
 
-    policy_weights: np.ndarray  # (context features, actions)
-    policy_bias: np.ndarray  # (actions,)
-    decoder_weights: np.ndarray  # (feedback features,)
-    decoder_bias: float
+    policy: np.ndarray  # (context features + 1, actions)
+    decoder: np.ndarray  # (feedback features + 1,)
 
     def choose(self, context: np.ndarray) -> np.ndarray:
         """Return the policy's first choice for each context, (trials,)."""
-        return np.argmax(context @ self.policy_weights + self.policy_bias, axis=1)
+        return np.argmax(_scores(context, self.policy), axis=1)
 
     def decode(self, feedback: np.ndarray) -> np.ndarray:
         """Return the decoded reward, 0 or 1, of each feedback, (trials,)."""
-        return (feedback @ self.decoder_weights + self.decoder_bias > 0).astype(float)
+        return (_scores(feedback, self.decoder) > 0).astype(float)
+
+
+def _scores(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return features @ weights[:-1] + weights[-1]
 
 
 class Search(NamedTuple):
@@ -62,8 +64,9 @@ class Search(NamedTuple):
 
 def nothing(data: Prepared) -> Search:
     """Return what is found where there is too little to search."""
-    size = (data.context.shape[1] + 1) * data.n_actions + data.feedback.shape[1] + 1
-    return Search(_unpacked(np.zeros(size), data), 0.0, np.zeros(0), np.zeros(0, bool))
+    policy = np.zeros((data.context.shape[1] + 1, data.n_actions))
+    solution = Solution(policy, np.zeros(data.feedback.shape[1] + 1))
+    return Search(solution, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
 def objective_terms(
@@ -121,7 +124,13 @@ def judge(
 
 def climb(data: Prepared, start: Solution) -> Solution:
     """Return where L-BFGS gets on the smooth objective."""
-    return _unpacked(_minimum(partial(smooth_loss, data=data), _packed(start)), data)
+    found = _minimum(partial(smooth_loss, data=data), np.append(*start))
+    return _unpacked(found, data)
+
+
+def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
+    policy, decoder = np.split(parameters, [-1 - data.feedback.shape[1]])
+    return Solution(policy.reshape(-1, data.n_actions), decoder)
 
 
 def _minimum(loss: Callable, start: np.ndarray) -> np.ndarray:
@@ -134,27 +143,27 @@ def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarr
 
     Biases are not penalised: constant policies must cost nothing.
     """
-    guess = _unpacked(parameters, data)
+    policy_weights, decoder = _unpacked(parameters, data)
     trials, rows = data.trials, np.arange(data.trials)
     ridge = RIDGE / trials
-    policy = softmax(data.context @ guess.policy_weights + guess.policy_bias)
+    policy = softmax(_scores(data.context, policy_weights))
     taken = policy[rows, data.action]
-    decoded = expit(data.feedback @ guess.decoder_weights + guess.decoder_bias)
+    decoded = expit(_scores(data.feedback, decoder))
     terms = objective_terms(taken, decoded, data.weight, data.n_actions)
-    value = terms.mean()
-    value -= ridge / 2 * (np.sum(guess.policy_weights**2) + np.sum(guess.decoder_weights**2))
+    penalised = policy_weights[:-1], decoder[:-1]
+    value = terms.mean() - ridge / 2 * sum(np.sum(each**2) for each in penalised)
 
     gain = data.n_actions * data.weight * decoded * taken / trials
     by_score = -policy * gain[:, None]
     by_score[rows, data.action] += gain
     by_odds = terms * (1 - decoded) / trials
-    slope = Solution(
-        data.context.T @ by_score - ridge * guess.policy_weights,
+    slopes = (
+        data.context.T @ by_score - ridge * policy_weights[:-1],
         by_score.sum(axis=0),
-        data.feedback.T @ by_odds - ridge * guess.decoder_weights,
+        data.feedback.T @ by_odds - ridge * decoder[:-1],
         by_odds.sum(),
     )
-    return -value, -_packed(slope)
+    return -value, -np.concatenate([np.ravel(each) for each in slopes])
 
 
 def sharpen(data: Prepared, solution: Solution) -> Solution:
@@ -166,16 +175,16 @@ def sharpen(data: Prepared, solution: Solution) -> Solution:
     gain = objective_terms(taken, 1.0, data.weight, data.n_actions) / data.trials
     ridge = DECODER_RIDGE / data.trials
 
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, bias = parameters[:-1], parameters[-1]
-        decoded = expit(data.feedback @ weights + bias)
+    def loss(decoder: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = decoder[:-1]
+        decoded = expit(_scores(data.feedback, decoder))
         slope = gain * decoded * (1 - decoded)
         value = ridge / 2 * weights @ weights - gain @ decoded
         return value, np.append(ridge * weights - data.feedback.T @ slope, -slope.sum())
 
-    weights = _minimum(loss, np.append(solution.decoder_weights, solution.decoder_bias))[:-1]
-    bias = -best_threshold(data.feedback @ weights, gain)
-    return solution._replace(decoder_weights=weights, decoder_bias=bias)
+    weights = _minimum(loss, solution.decoder)[:-1]
+    threshold = best_threshold(data.feedback @ weights, gain)
+    return solution._replace(decoder=np.append(weights, -threshold))
 
 
 def best_threshold(scores: np.ndarray, gain: np.ndarray) -> float:
@@ -195,35 +204,30 @@ def best_threshold(scores: np.ndarray, gain: np.ndarray) -> float:
 def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
     """Return at least 10 starts: canonical pairs, constant policies and random ones."""
     features, actions = data.context.shape[1], data.n_actions
+    policies = np.zeros((min(CONSTANT_STARTS, actions) + RANDOM_STARTS, features + 1, actions))
     # Of many actions, those taken most often stand for all.
-    constant = np.argsort(-data.taken)[:CONSTANT_STARTS]
-    policies = [(np.zeros((features, actions)), 2 * np.eye(actions)[each]) for each in constant]
-    policies += [
-        (rng.standard_normal((features, actions)) / np.sqrt(features), np.zeros(actions))
-        for _ in range(RANDOM_STARTS)
-    ]
-    whitening = _whitening(data.feedback)
-    fitted = [_with_decoder(data, whitening, *each) for each in policies]
-    return [_scaled(data, *each) for each in (*_canonical_starts(data, whitening), *fitted)]
+    for policy, action in zip(policies, np.argsort(-data.taken)[:CONSTANT_STARTS], strict=False):
+        policy[-1, action] = 2
+    for policy in policies[-RANDOM_STARTS:]:
+        policy[:-1] = rng.standard_normal((features, actions)) / np.sqrt(features)
+    of_feedback = whitening(data.feedback, WHITENING_RIDGE)
+    fitted = ((policy, _best_decoder(data, policy, of_feedback)) for policy in policies)
+    return [_scaled(data, *each) for each in (*_canonical_starts(data, of_feedback), *fitted)]
 
 
-# Of a start: weights and bias of the policy, weights of the decoder.
-_Start = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def _with_decoder(
-    data: Prepared, whitening: np.ndarray, weights: np.ndarray, bias: np.ndarray
-) -> _Start:
-    """Return a policy with the least-squares decoder of its gain over the bad policy."""
-    taken = of_action(softmax(data.context @ weights + bias), data.action)
+def _best_decoder(data: Prepared, policy: np.ndarray, of_feedback: np.ndarray) -> np.ndarray:
+    """Return the least-squares decoder, without a bias, of a policy's gain over the bad one."""
+    taken = of_action(softmax(_scores(data.context, policy)), data.action)
     gain = objective_terms(taken, 1.0, data.weight, data.n_actions)
-    return weights, bias, whitening @ (whitening.T @ (data.feedback.T @ gain))
+    return of_feedback @ (of_feedback.T @ (data.feedback.T @ gain))
 
 
-def _canonical_starts(data: Prepared, of_feedback: np.ndarray) -> Iterator[_Start]:
+def _canonical_starts(
+    data: Prepared, of_feedback: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Give the first canonical pairs of context with action and feedback, with either sign."""
     extended = np.column_stack([data.context, np.ones(data.trials)])
-    of_context = _whitening(extended)
+    of_context = whitening(extended, WHITENING_RIDGE)
     x, y = extended @ of_context, data.feedback @ of_feedback
     taken = [data.action == each for each in range(data.n_actions)]
     cross = np.array([x[mine].T @ y[mine] for mine in taken])
@@ -231,27 +235,12 @@ def _canonical_starts(data: Prepared, of_feedback: np.ndarray) -> Iterator[_Star
     for pair in pairs.T[:CANONICAL_STARTS]:
         policy = of_context @ (cross @ pair).T
         for sign in (1, -1):
-            yield sign * policy[:-1], sign * policy[-1], sign * of_feedback @ pair
+            yield sign * policy, sign * of_feedback @ pair
 
 
-def _whitening(features: np.ndarray) -> np.ndarray:
-    axes = Axes.of(features)
-    return axes.vectors * axes.scale(WHITENING_RIDGE)
-
-
-def _scaled(data: Prepared, weights: np.ndarray, bias: np.ndarray, decoder: np.ndarray) -> Solution:
+def _scaled(data: Prepared, policy: np.ndarray, decoder: np.ndarray) -> Solution:
     """Return a start with scores of a useful spread."""
-    scores = data.context @ weights + bias
+    scores = _scores(data.context, policy)
     of_policy = SPREAD / max(np.std(scores - scores.mean(axis=1, keepdims=True)), 1e-12)
     of_decoder = SPREAD / max(np.std(data.feedback @ decoder), 1e-12)
-    return Solution(weights * of_policy, bias * of_policy, decoder * of_decoder, 0.0)
-
-
-def _packed(solution: Solution) -> np.ndarray:
-    return np.concatenate([np.ravel(part) for part in solution])
-
-
-def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
-    of_policy = data.context.shape[1] * data.n_actions
-    weights, bias, decoder = np.split(parameters, [of_policy, of_policy + data.n_actions])
-    return Solution(weights.reshape(-1, data.n_actions), bias, decoder[:-1], decoder[-1])
+    return Solution(policy * of_policy, np.append(decoder * of_decoder, 0.0))

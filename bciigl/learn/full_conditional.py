@@ -22,20 +22,13 @@ RIVAL = 0.8
 class FullConditionalDiagnosis(Verdict):
     """How far the assumptions of the method hold.
 
-    Attributes
-    ----------
-    objective : float
-        At the solution, on the trials it was learned from.
-    held_out_objective : float
-        Of the best restart, on the half of the trials that it had not seen.
-    constant_objective : float
-        The same of the best restart that ended in a constant policy. Where feedback depends on the
-        action it comes near the former, and the objective does not tell which is right.
+    Where feedback depends on the action, the best constant policy comes near the best of all, and
+    the objective does not tell which is right.
     """
 
-    objective: float
-    held_out_objective: float
-    constant_objective: float
+    objective: float  # at the solution, on the trials it was learned from
+    held_out_objective: float  # of the best restart, on the half of the trials it had not seen
+    constant_objective: float  # the same of the best restart that ended in a constant policy
 
 
 class FullConditionalIGL(DiagnosedPolicy):
@@ -81,8 +74,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         enough = data.trials >= FEWEST_TRIALS
         found = maximise(data, generator(self.random_state)) if enough else nothing(data)
         self.context_scaling_, self.feedback_scaling_ = scalings
-        self.policy_ = np.vstack([found.solution.policy_weights, found.solution.policy_bias])
-        self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
+        self.policy_, self.decoder_ = found.solution
         self.objective_, self.restart_objectives_ = found.objective, found.held_out
         self.diagnosis_ = _diagnosed(found, data) if enough else too_few_trials(data)
 

@@ -100,15 +100,8 @@ class DiagnosedPolicy(LinearPolicy):
             Trials whose match rate is known: `match_rate`. `FullConditionalIGL` ignores it: its
             bad policy is the uniform one.
         """
-        data = prepare(
-            context,
-            action,
-            feedback,
-            propensity=propensity,
-            run=run,
-            catch=catch,
-            n_actions=self.n_actions,
-        )
+        given = {"propensity": propensity, "run": run, "catch": catch}
+        data = prepare(context, action, feedback, **given, n_actions=self.n_actions)
         # Where the match rate of all trials is known, it does not matter how they were guessed.
         all_known = getattr(self, "match_rate", None) is not None and not data.catch.any()
         if propensity is None and not all_known:

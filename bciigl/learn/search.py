@@ -58,7 +58,6 @@ class Task(NamedTuple):
     fold: np.ndarray
     rate: np.ndarray  # expected match rate of each trial; 1/2 where nothing is known of it
     weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
-    catch: np.ndarray  # whether the rate is known, or else assumed for a start only
     one_right: bool
 
     def rows(self, index: np.ndarray) -> "Task":
@@ -101,7 +100,7 @@ class Explorer:
     def views(self, together: bool) -> TwoViews:
         """Return the mixture model of the trials."""
         if together not in self._views:
-            known_rate = np.where(self.task.catch, self.task.rate, np.nan)
+            known_rate = np.where(self.task.data.catch, self.task.rate, np.nan)
             self._views[together] = TwoViews(self.task.data, self.task.fold, known_rate, together)
         return self._views[together]
 

@@ -79,7 +79,7 @@ def task_of(told: Session) -> Task:
     data = Scalings.of(data).apply(data)
     rate = np.full(data.trials, 1 / data.n_actions)
     fold = np.zeros(data.trials, int)
-    return in_folds(Task(data, fold, rate, np.ones(data.trials), data.catch, True))
+    return in_folds(Task(data, fold, rate, np.ones(data.trials), True))
 
 
 def fitted(told: Session) -> RefittedIGL:

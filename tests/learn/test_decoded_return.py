@@ -53,7 +53,7 @@ def test_objective_undoes_the_propensities():
 
 
 def test_a_solution_chooses_and_decodes_by_sign():
-    solution = Solution(np.array([[1.0, -1.0]]), np.array([0.0, 0.5]), np.array([2.0]), -1.0)
+    solution = Solution(np.array([[1.0, -1.0], [0.0, 0.5]]), np.array([2.0, -1.0]))
     assert solution.choose(np.array([[1.0], [0.0]])).tolist() == [0, 1]
     assert solution.decode(np.array([[1.0], [0.5], [0.0]])).tolist() == [1, 0, 0]
     data = interactions(
@@ -93,7 +93,7 @@ def test_climbing_and_sharpening_raise_the_objective():
         packed = [np.concatenate([np.ravel(part) for part in each]) for each in (start, climbed)]
         assert smooth_loss(packed[1], data)[0] < smooth_loss(packed[0], data)[0]
         sharp = sharpen(data, climbed)
-        np.testing.assert_array_equal(sharp.policy_weights, climbed.policy_weights)
+        np.testing.assert_array_equal(sharp.policy, climbed.policy)
         # the threshold is never worse than decoding nothing as a reward
         assert sharp_terms(sharp, data).mean() >= 0
 
@@ -117,7 +117,7 @@ def test_restarts_are_judged_with_their_like_on_trials_they_have_not_seen():
         feedback=np.where(rewarded, 1.0, -1.0)[:, None],
     )
     zero, one = (
-        Solution(np.zeros((1, 2)), np.array(bias), np.ones(1), 0.0)
+        Solution(np.array([[0.0, 0.0], bias]), np.array([1.0, 0.0]))
         for bias in ([1.0, 0.0], [0.0, 1.0])
     )
     halves = np.arange(4), np.arange(4, 8)

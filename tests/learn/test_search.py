@@ -33,7 +33,7 @@ def task_of(told, one_right=True):
     fold = folds(data.run)
     order = np.argsort(fold, kind="stable")
     rate = np.full(data.trials, 1 / data.n_actions)
-    return Task(data, fold, rate, np.ones(data.trials), data.catch, one_right).rows(order)
+    return Task(data, fold, rate, np.ones(data.trials), one_right).rows(order)
 
 
 TOLD = session(runs=5)
@@ -76,7 +76,8 @@ def test_known_rates_are_those_of_known_trials_alone():
     known = np.arange(600) % 2 == 0
     rewards = []
     for rate in (0.1, 0.9):
-        views = Explorer(TASK._replace(rate=np.full(600, rate), catch=known)).views(True)
+        data = TASK.data._replace(catch=known)
+        views = Explorer(TASK._replace(rate=np.full(600, rate), data=data)).views(True)
         guess = views.completed(1 / 3 + 0.1 * TOLD.reward)
         belief, _ = views.fit(guess, ridge=0.1, shared=True, steps=1)
         rewards.append(belief[np.arange(600), TASK.data.action])
