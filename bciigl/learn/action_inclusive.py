@@ -1,6 +1,5 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -25,7 +24,7 @@ from bciigl.learn.interactions import (
 )
 from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.search import Found, Task, discover, in_folds
-from bciigl.learn.symmetry import Expectation, expectation
+from bciigl.learn.symmetry import expectation
 
 METHODS = ("robust", "paper")
 
@@ -91,15 +90,46 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         if self.method not in METHODS:
             near = did_you_mean(self.method, METHODS)
             raise InputError(f"method must be robust or paper, got {self.method!r}{near}")
-        expected = self._expectation(data)
+        expected, actions = self._expectation(data), data.n_actions
+        sizes = data.context.shape[1], data.feedback.shape[1]
+        scalings = Scalings(*(Scaling(np.zeros(size), np.ones(size)) for size in sizes))
         if data.trials < FEWEST_TRIALS:
-            fitted = _fitted_to_nothing(data)
+            self.policy_, self.decoder_ = (np.zeros((size + 1, actions)) for size in sizes)
+            self.match_rate_ = np.full(actions, 1 / actions)
+            self.diagnosis_ = too_few_trials(data)
         elif self.method == "paper":
-            fitted = _fitted_plainly(data, self.random_state)
+            pairs, reward = paper_procedure.train(data, generator(self.random_state))
+            self.policy_ = fit_policy(data, reward)
+            self.decoder_ = np.array([pair.feedback for pair in pairs]).T
+            self.match_rate_ = data.means(reward)
+            untested = "the paper's plain procedure is not tested on runs it has not seen."
+            self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
         else:
-            fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
-        scalings, self.policy_, self.decoder_, self.match_rate_, self.diagnosis_ = fitted
+            scalings = Scalings.of(data)
+            self._search(scalings.apply(data), expected)
         self.context_scaling_, self.feedback_scaling_ = scalings
+
+    def _search(self, data: Prepared, expected: tuple[np.ndarray, np.ndarray]) -> None:
+        task = in_folds(Task(data, np.zeros(data.trials, int), *expected, self.one_right))
+        recentred = _recentred(task)
+        searched = recentred.fewer()
+        found = discover(searched)
+        model, data = found.model, searched.data
+        reward = found.reward(data.action)
+        decoder = np.vstack([model.feedback_weights, model.feedback_bias])
+        if not self.one_right:
+            policy = fit_policy(data, reward)
+        elif (better := self._refitted(searched, found, recentred.data)) is not None:
+            policy, decoder = better
+            data = recentred.data
+            reward = better.evidence(data).reward(data.action)
+        else:
+            policy = np.vstack([model.context_weights, model.context_bias])
+        self.policy_ = without_never_taken(policy, task.data.action)
+        self.match_rate_ = data.means(reward)
+        decoder[-1] += logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
+        self.decoder_ = decoder
+        self.diagnosis_ = diagnosed(task.fewer(), found)
 
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
@@ -122,7 +152,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         For subclasses whose features are not Gaussian; see `bciigl.labelled.refit`.
         """
 
-    def _expectation(self, data: Prepared) -> Expectation:
+    def _expectation(self, data: Prepared) -> tuple[np.ndarray, np.ndarray]:
         """Return the match rate expected of each trial."""
         rate = np.full(data.n_actions, 1 / data.n_actions)
         if self.match_rate is None:
@@ -161,36 +191,6 @@ AI_IGL_PAPER = Specification(
 )
 
 
-# Scalings, policy, decoder, match rate and diagnosis.
-_Fitted = tuple[Scalings, np.ndarray, np.ndarray, np.ndarray, Verdict]
-
-
-def _fitted_robustly(
-    data: Prepared, expected: Expectation, one_right: bool, refitted: Callable
-) -> _Fitted:
-    scalings = Scalings.of(data)
-    fold = np.zeros(data.trials, int)
-    task = in_folds(Task(scalings.apply(data), fold, *expected, one_right))
-    recentred = _recentred(task)
-    searched = recentred.fewer()
-    found = discover(searched)
-    model, data = found.model, searched.data
-    reward = found.reward(data.action)
-    decoder = np.vstack([model.feedback_weights, model.feedback_bias])
-    if one_right and (better := refitted(searched, found, recentred.data)) is not None:
-        policy, decoder = better
-        data = recentred.data
-        reward = better.evidence(data).reward(data.action)
-    elif one_right:
-        policy = np.vstack([model.context_weights, model.context_bias])
-    else:
-        policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
-    policy = without_never_taken(policy, task.data.action)
-    match_rate = _means(reward, data)
-    decoder[-1] += logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
-    return scalings, policy, decoder, match_rate, diagnosed(task.fewer(), found)
-
-
 def _recentred(task: Task) -> Task:
     """Return a task in which runs with other policies are centred as if they had the same.
 
@@ -212,31 +212,3 @@ def _recentred(task: Task) -> Task:
     effects = np.linalg.lstsq(np.hstack([run, acted, acted * reward]), data.feedback, rcond=None)[0]
     feedback = data.feedback - run @ effects[: run.shape[1]]
     return task._replace(data=data._replace(feedback=feedback - feedback.mean(axis=0)))
-
-
-def _fitted_plainly(data: Prepared, seed: int) -> _Fitted:
-    pairs, reward = paper_procedure.train(data, generator(seed))
-    decoder = np.array([pair.feedback for pair in pairs]).T
-    policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
-    untested = "the paper's plain procedure is not tested on runs it has not seen."
-    verdict = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
-    return _unscaled(data), policy, decoder, _means(reward, data), verdict
-
-
-def _fitted_to_nothing(data: Prepared) -> _Fitted:
-    """Return a policy that knows nothing, for want of trials."""
-    actions = data.n_actions
-    policy, decoder = (
-        np.zeros((each.shape[1] + 1, actions)) for each in (data.context, data.feedback)
-    )
-    return _unscaled(data), policy, decoder, np.full(actions, 1 / actions), too_few_trials(data)
-
-
-def _unscaled(data: Prepared) -> Scalings:
-    sizes = data.context.shape[1], data.feedback.shape[1]
-    return Scalings(*(Scaling(np.zeros(size), np.ones(size)) for size in sizes))
-
-
-def _means(values: np.ndarray, data: Prepared) -> np.ndarray:
-    """Return the mean over the trials of each action, (actions,)."""
-    return np.bincount(data.action, values, data.n_actions) / np.maximum(data.taken, 1)

@@ -16,24 +16,17 @@ NEVER = -1e3
 
 
 def fit_policy(
-    context: np.ndarray,
-    action: np.ndarray,
-    reward: np.ndarray,
-    weight: np.ndarray,
-    n_actions: int,
-    *,
-    estimator: str = "direct",
-    ridge: float = 1.0,
+    data: Prepared, reward: np.ndarray, *, estimator: str = "direct", ridge: float = 1.0
 ) -> np.ndarray:
     """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
 
-    Contexts are centred and scaled, rewards are 0 to 1, weights the inverse propensity, 1 on
-    average. The ridge is in units of one trial's evidence. For the estimators see
-    `ContextualBandit`.
+    Contexts are centred and scaled, rewards are 0 to 1. The ridge is in units of one trial's
+    evidence. For the estimators see `ContextualBandit`.
     """
+    context, action, n_actions = data.context, data.action, data.n_actions
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
-        policy = [fit_logistic(context, each, reward * weight, ridge) for each in taken]
+        policy = [fit_logistic(context, each, reward * data.weight, ridge) for each in taken]
     else:
         policy = [
             fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken
@@ -44,7 +37,7 @@ def fit_policy(
         features = np.column_stack([context, np.ones(len(context))])
         corrected = expit(features @ policy)
         trials = np.arange(len(action))
-        corrected[trials, action] += n_actions * weight * (reward - corrected[trials, action])
+        corrected[trials, action] += n_actions * data.weight * (reward - corrected[trials, action])
         penalty = np.full(features.shape[1], ridge)
         penalty[-1] = 1e-9
         square = features.T @ features + np.diag(penalty)
@@ -126,8 +119,7 @@ class ContextualBandit(LinearPolicy):
             raise InputError(
                 f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
             )
-        how = {"estimator": self.estimator, "ridge": self.ridge}
-        return fit_policy(data.context, data.action, reward, data.weight, data.n_actions, **how)
+        return fit_policy(data, reward, estimator=self.estimator, ridge=self.ridge)
 
 
 BANDIT = Specification(

@@ -61,11 +61,13 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
 
         Contexts are centred by the training mean, or by each run's own where `run` is given.
         """
-        return self.classes_[self.classifier_.predict(self._scaled(context, run))]
+        scaled = self._scaled(context, run)
+        return self.classes_[self.classifier_.predict(scaled)]
 
     def predict_proba(self, context: np.ndarray, *, run: np.ndarray | None = None) -> np.ndarray:
         """Return the probability of each of `classes_`, (trials, classes); see `predict`."""
-        return self.classifier_.predict_proba(self._scaled(context, run))
+        scaled = self._scaled(context, run)
+        return self.classifier_.predict_proba(scaled)
 
     def score(self, context: np.ndarray, y: np.ndarray, *, run: np.ndarray | None = None) -> float:
         """Return the share of contexts whose label, `y`, is predicted."""

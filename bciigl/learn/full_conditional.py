@@ -106,24 +106,17 @@ def _diagnosed(found: Search, data: Prepared) -> FullConditionalDiagnosis:
     # Three standard errors of the objective that a policy by chance would have.
     chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)
     rival = float(found.held_out[found.constant].max(initial=0.0))
+    unseen = "on trials it had not seen"
     if best < CONVINCING + chance:
-        verdict = (
-            DOUBTFUL,
-            f"on trials it had not seen the objective is {best:.2f} only.",
-            "Record more trials.",
-        )
+        verdict = DOUBTFUL, f"{unseen} the objective is {best:.2f} only.", "Record more trials."
     elif rival > RIVAL * best:
         verdict = (
             DO_NOT_USE,
-            f"on trials it had not seen a constant policy has an objective of {rival:.2f}, the best"
-            f" one {best:.2f}: feedback tells the action, and which is right cannot be known.",
+            f"{unseen} a constant policy has an objective of {rival:.2f}, the best one {best:.2f}: "
+            "feedback tells the action, and which is right cannot be known.",
             "Use action-inclusive IGL (ai_igl).",
         )
     else:
-        verdict = (
-            TRUST,
-            f"on trials it had not seen the objective is {best:.2f}, and no constant policy has"
-            f" more than {rival:.2f}.",
-            "",
-        )
+        others = f"no constant policy has more than {rival:.2f}."
+        verdict = TRUST, f"{unseen} the objective is {best:.2f}, and {others}", ""
     return FullConditionalDiagnosis(*verdict, found.objective, best, rival)

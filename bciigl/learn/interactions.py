@@ -31,34 +31,17 @@ class InputError(BciiglError, ValueError):
 class Interactions:
     """What happened, one row a trial: all that a learner without labels may see.
 
-    Attributes
-    ----------
-    context : array, (trials, features)
-        What the agent saw before it acted.
-    action : array of int, (trials,)
-        What it did, from 0; None where contexts are only to be tested on.
-    feedback : array, (trials, features)
-        What the brain answered; None as well.
-    propensity : array, (trials,), optional
-        The probability with which each action was taken; uniform by default.
-    run : array, (trials,), optional
-        The run of each trial, by its own number.
-    catch : array of bool, (trials,), optional
-        Catch trials, whose match rate is known.
-    match_rate : float or array, (actions,), optional
-        That match rate.
-    n_actions : int, optional
-        How many actions there are; by default one more than the largest.
+    Arrays are those of `DiagnosedPolicy.fit`; contexts may stand alone, to be tested on.
     """
 
     context: np.ndarray
     action: np.ndarray | None = None
     feedback: np.ndarray | None = None
     propensity: np.ndarray | None = None
-    run: np.ndarray | None = None
+    run: np.ndarray | None = None  # by its own number
     catch: np.ndarray | None = None
-    match_rate: Any = None
-    n_actions: int | None = None
+    match_rate: Any = None  # of catch trials, one number or one for each action
+    n_actions: int | None = None  # by default one more than the largest action
 
     @property
     def trials(self) -> int:
@@ -96,6 +79,10 @@ class Prepared(NamedTuple):
     def taken(self) -> np.ndarray:
         """How often each action was taken, (n_actions,)."""
         return np.bincount(self.action, minlength=self.n_actions)
+
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """Return the mean of values over the trials of each action, (n_actions,)."""
+        return np.bincount(self.action, values, self.n_actions) / np.maximum(self.taken, 1)
 
     def rows(self, index: np.ndarray) -> "Prepared":
         """Return some of the trials."""

@@ -140,7 +140,7 @@ class TwoViews:
     def _judged_by_others(
         self, belief: np.ndarray, ridge: float, shared: bool
     ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief about each trial, by parameters from all folds but its own."""
+        """Return the belief about each trial, by parameters from all folds but its own (E step)."""
         others = (_over_folds(each, others=True) for each in (self._total, self._guess(belief)))
         models = self._maximised(*others, ridge, shared)
         scores, feedback = np.empty_like(belief), np.empty_like(belief)
@@ -150,17 +150,14 @@ class TwoViews:
         scores += models.context_bias[self._fold]
         feedback += models.feedback_bias[self._fold]
         evidence = Evidence(models.probable(scores), (feedback * self._acted).sum(axis=1))
-        return self._believed(models, scores, evidence.feedback), evidence
-
-    def _believed(self, models: Model, scores: np.ndarray, feedback: np.ndarray) -> np.ndarray:
-        """Return what both views together make probable (E step)."""
+        odds = evidence.feedback
         if len(self._known):
             # A known match rate takes the place of the rate that was learned.
             rate = models.rate[self._fold[self._known], self.data.action[self._known]]
-            feedback = feedback.copy()
-            feedback[self._known] += self._known_odds - logit(rate)
-        scores = scores + self._acted * feedback[:, None]
-        return softmax(scores) if self.one_right else self._acted * expit(scores)
+            odds = odds.copy()
+            odds[self._known] += self._known_odds - logit(rate)
+        believed = models.probable(scores + self._acted * odds[:, None])
+        return (believed if self.one_right else self._acted * believed), evidence
 
     def _guess(self, belief: np.ndarray) -> _Guess:
         rewarded = self._acted * belief

@@ -132,28 +132,19 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
         except TypeError as error:
             raise InputError(f"parameters: {error}") from error
         path = Path(folder) / _ARRAYS
-        return _restored(learner, settings, diagnosis, read_arrays(path))
+        arrays = read_arrays(path)
+        sizes = {"a": settings.n_actions, "?": None}
+        for side in _sides(learner):
+            scaling = _scaling(arrays, side)
+            setattr(learner, f"{side}_scaling_", scaling)
+            sizes[side[0]] = len(scaling.mean) + 1
+        for name, shape in learner._learned.items():
+            values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
+            setattr(learner, name, values if shape else float(values))
     except BciiglError as error:
         # What is wrong with the arrays as such is told with their path.
         raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
-
-
-def _restored(
-    learner: BaseEstimator,
-    settings: _Settings,
-    diagnosis: Verdict | None,
-    arrays: dict[str, np.ndarray],
-) -> BaseEstimator:
-    sizes = {"a": settings.n_actions, "?": None}
-    for side in _sides(learner):
-        scaling = _scaling(arrays, side)
-        setattr(learner, f"{side}_scaling_", scaling)
-        sizes[side[0]] = len(scaling.mean) + 1
-    for name, shape in learner._learned.items():
-        values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
-        setattr(learner, name, values if shape else float(values))
-    learner.n_actions_ = settings.n_actions
-    learner.n_features_in_ = sizes["c"] - 1
+    learner.n_actions_, learner.n_features_in_ = settings.n_actions, sizes["c"] - 1
     if diagnosis is not None:
         learner.diagnosis_ = diagnosis
     return learner

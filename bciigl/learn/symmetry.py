@@ -26,15 +26,10 @@ class Clusters(NamedTuple):
     separation: float  # distance of the clusters in units of their width
 
 
-class Expectation(NamedTuple):
-    """How often trials should be rewarded."""
-
-    rate: np.ndarray  # (trials,): expected match rate; 1/2 where nothing is known of it
-    weight: np.ndarray  # (trials,): how much each counts where match and mismatch are told apart
-
-
-def expectation(data: Prepared, uniform: np.ndarray, catch: np.ndarray) -> Expectation:
-    """Return what is known of the match rate of each trial.
+def expectation(
+    data: Prepared, uniform: np.ndarray, catch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the match rate of each trial, 1/2 where nothing is known of it, and how it counts.
 
     It is known of catch trials and of uniform guesses: `uniform` and `catch` have it by action.
     What a better policy guessed matches more often than nobody knows; such trials tell where the
@@ -46,8 +41,8 @@ def expectation(data: Prepared, uniform: np.ndarray, catch: np.ndarray) -> Expec
     rate = np.where(data.catch, catch[data.action], uniform[data.action])
     counts = np.bincount(data.action[known], minlength=data.n_actions)
     if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
-        return Expectation(np.where(known, rate, 0.5), np.ones(data.trials))
-    return Expectation(np.where(data.certain & ~data.catch, 0.5, rate), data.weight)
+        return np.where(known, rate, 0.5), np.ones(data.trials)
+    return np.where(data.certain & ~data.catch, 0.5, rate), data.weight
 
 
 def break_symmetry(
