@@ -50,8 +50,11 @@ class CrossCovariance:
         feedback = less_means(data.feedback, data.action)
         self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
         x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
-        taken = [data.action == each for each in range(data.n_actions)]
-        self._cross = np.array([_given(x, y, mine) for mine in taken])
+        self._cross = np.zeros((data.n_actions, x.shape[1], y.shape[1]))
+        for action in np.unique(data.action):
+            mine = data.action == action
+            given = x[mine]
+            self._cross[action] = (given - given.mean(axis=0)).T @ y[mine] / len(given)
         self._foreign = self._cross.mean(axis=0) if one_right else serial_covariance(x, y, data.run)
 
     def directions(
@@ -93,12 +96,6 @@ def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray
     """
     before = np.flatnonzero(run[1:] == run[:-1])
     return context[before + 1].T @ feedback[before] / max(len(before), 1)
-
-
-def _given(x: np.ndarray, y: np.ndarray, mine: np.ndarray) -> np.ndarray:
-    """Return the cross-covariance of some trials."""
-    x, y = x[mine], y[mine]
-    return (x - x.mean(axis=0)).T @ y / len(x) if len(x) else np.zeros((x.shape[1], y.shape[1]))
 
 
 def _top(square: np.ndarray, place: int) -> np.ndarray:

@@ -10,8 +10,9 @@ make it the covariance of f and psi, and that is what is used here.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
+
+from bciigl.learn.logistic import minimum
 
 ITERATIONS = 30
 
@@ -59,6 +60,5 @@ def refine(start: Pair, context: np.ndarray, feedback: np.ndarray, *, ridge: flo
         slope = -np.concatenate(slope) + penalty * weights
         return -value + 0.5 * penalty @ weights**2, slope
 
-    first, options = np.concatenate(start), {"maxiter": ITERATIONS}
-    found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
+    found = minimum(loss, np.concatenate(start), ITERATIONS)
     return Pair(found[:split], found[split:])

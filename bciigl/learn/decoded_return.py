@@ -8,17 +8,17 @@ The search climbs the smooth form of J (softmax policy, logistic decoder, ridge)
 What is returned and scored is its sharp limit: the policy's first choice, and a decoder of 0 or 1.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from bciigl.learn.canonical import whitening
 from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.logistic import minimum
 from bciigl.learn.mixture import softmax
 
 # Chosen on action-exclusive feedback: a stronger ridge underfits, a weaker one lets policies that
@@ -124,18 +124,12 @@ def judge(
 
 def climb(data: Prepared, start: Solution) -> Solution:
     """Return where L-BFGS gets on the smooth objective."""
-    found = _minimum(partial(smooth_loss, data=data), np.append(*start))
-    return _unpacked(found, data)
+    return _unpacked(minimum(partial(smooth_loss, data=data), np.append(*start), ITERATIONS), data)
 
 
 def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
     policy, decoder = np.split(parameters, [-1 - data.feedback.shape[1]])
     return Solution(policy.reshape(-1, data.n_actions), decoder)
-
-
-def _minimum(loss: Callable, start: np.ndarray) -> np.ndarray:
-    options = {"maxiter": ITERATIONS}
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
 
 
 def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarray]:
@@ -182,7 +176,7 @@ def sharpen(data: Prepared, solution: Solution) -> Solution:
         value = ridge / 2 * weights @ weights - gain @ decoded
         return value, np.append(ridge * weights - data.feedback.T @ slope, -slope.sum())
 
-    weights = _minimum(loss, solution.decoder)[:-1]
+    weights = minimum(loss, solution.decoder, ITERATIONS)[:-1]
     threshold = best_threshold(data.feedback @ weights, gain)
     return solution._replace(decoder=np.append(weights, -threshold))
 

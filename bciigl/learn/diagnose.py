@@ -25,8 +25,7 @@ from bciigl.learn.symmetry import break_symmetry
 
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
-NO_EVIDENCE = 1.0
-ENOUGH_EVIDENCE = 3.0
+NO_EVIDENCE, ENOUGH_EVIDENCE = 1.0, 3.0
 ENOUGH_STABILITY = 0.75
 CLEARLY_TOLD = 4.0
 LARGEST_WRONG_FLIP = 0.2
@@ -237,19 +236,15 @@ def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     for _ in range(200):
         # One trial of either kind is taken for granted, so that few trials are never sure.
         before = rate
-        rate = float((weight @ _posterior(rate, ratio) + 1) / (weight.sum() + 2))
+        rate = float((weight @ expit(logit(rate) + ratio) + 1) / (weight.sum() + 2))
         if abs(rate - before) < 1e-6:
             break
     # The slope of a trial's log-likelihood in the rate.
-    slope = (_posterior(rate, ratio) - rate) / (rate * (1 - rate))
+    slope = (expit(logit(rate) + ratio) - rate) / (rate * (1 - rate))
     told = weight @ slope**2
     if told < 1e-6:
         return rate, 0.5
     return rate, float(min(np.sqrt(weight**2 @ slope**2) / told, 0.5))
-
-
-def _posterior(rate: float, ratio: np.ndarray) -> np.ndarray:
-    return expit(logit(rate) + ratio)
 
 
 def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:

@@ -1,6 +1,7 @@
 """What a learner is given: recorded interactions, checked and made comparable between runs."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,16 +147,6 @@ def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     return int(n_actions)
 
 
-def check_matrix(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
-    """Return finite numbers with a row per trial as float64, or raise `InputError`."""
-    return _checked(values, name, 2, rows)
-
-
-def check_vector(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
-    """Return finite numbers, one per trial, as float64, or raise `InputError`."""
-    return _checked(values, name, 1, rows)
-
-
 def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
     """Return whole numbers, one per trial, as int, or raise `InputError`."""
     values = check_vector(values, name, rows)
@@ -165,7 +156,10 @@ def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.nd
     return values.astype(int)
 
 
-def _checked(values: np.ndarray, name: str, axes: int, rows: int | None) -> np.ndarray:
+def _checked(
+    values: np.ndarray, name: str, rows: int | None = None, *, axes: int = 1
+) -> np.ndarray:
+    """Return finite numbers, a row or one of them per trial, as float64, or raise `InputError`."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "buif":
@@ -183,6 +177,9 @@ def _checked(values: np.ndarray, name: str, axes: int, rows: int | None) -> np.n
     if rows not in (None, len(array)):
         raise InputError(f"{name} must have one row for each of {rows} trials, got {len(array)}")
     return array
+
+
+check_vector, check_matrix = _checked, partial(_checked, axes=2)
 
 
 def generator(random_state: int) -> np.random.Generator:

@@ -1,8 +1,16 @@
 """Logistic regression on probabilities: targets and trials may be as unsure as the decoder is."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+
+
+def minimum(loss: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
+    """Return where L-BFGS gets with a loss that gives its value and its gradient."""
+    options = {"maxiter": iterations}
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
 
 
 def fit_logistic(
@@ -26,4 +34,4 @@ def fit_logistic(
     # Begins at the constant that fits best.
     rate = np.clip(weight @ target / scale, 1e-6, 1 - 1e-6)
     start = np.append(np.zeros(features.shape[1]), np.log(rate / (1 - rate)))
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
+    return minimum(loss, start, 100)

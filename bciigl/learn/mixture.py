@@ -62,21 +62,16 @@ class Model(NamedTuple):
         return of_action(feedback @ self.feedback_weights + self.feedback_bias, action)
 
 
-class _Total(NamedTuple):
-    """Sums over the trials of each fold; the leading axis is that of folds."""
+class _Sums(NamedTuple):
+    """Sums over the trials of each fold; the last four are weighted by what is believed of them."""
 
     context_square: np.ndarray  # (folds, features, features)
     feedback_square: np.ndarray
     feedback: np.ndarray  # (folds, actions, features)
     taken: np.ndarray  # (folds, actions)
-
-
-class _Guess(NamedTuple):
-    """Sums over the trials of each fold, weighted by what is guessed of them."""
-
     context: np.ndarray  # (folds, states, features)
     states: np.ndarray  # (folds, states)
-    feedback: np.ndarray  # (folds, actions, features): of rewarded trials
+    rewarded_feedback: np.ndarray  # (folds, actions, features)
     rewarded: np.ndarray  # (folds, actions)
 
 
@@ -98,11 +93,11 @@ class TwoViews:
         self._fold = np.unique(fold, return_inverse=True)[1]
         ends = np.searchsorted(self._fold, np.arange(self._fold[-1] + 2))
         self._folds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
-        self._total = _Total(
+        self._total = (
             self._folded(data.context, data.context),
             self._folded(data.feedback, data.feedback),
             self._folded(self._acted, data.feedback),
-            self._sums(self._acted),
+            self._added(self._acted),
         )
 
     def completed(self, reward: np.ndarray) -> np.ndarray:
@@ -133,16 +128,16 @@ class TwoViews:
 
     def model(self, belief: np.ndarray, *, ridge: float, shared: bool) -> Model:
         """Return the parameters that a belief about all trials leads to (M step)."""
-        whole = (_over_folds(each) for each in (self._total, self._guess(belief)))
-        several = self._maximised(*whole, ridge, shared)
+        whole = (each.sum(axis=0, keepdims=True) for each in self._sums(belief))
+        several = self._maximised(_Sums(*whole), ridge, shared)
         return Model(*(each[0] for each in several[:-1]), self.one_right)
 
     def _judged_by_others(
         self, belief: np.ndarray, ridge: float, shared: bool
     ) -> tuple[np.ndarray, Evidence]:
         """Return the belief about each trial, by parameters from all folds but its own (E step)."""
-        others = (_over_folds(each, others=True) for each in (self._total, self._guess(belief)))
-        models = self._maximised(*others, ridge, shared)
+        others = (each.sum(axis=0, keepdims=True) - each for each in self._sums(belief))
+        models = self._maximised(_Sums(*others), ridge, shared)
         scores, feedback = np.empty_like(belief), np.empty_like(belief)
         for fold, rows in enumerate(self._folds):
             np.matmul(self.data.context[rows], models.context_weights[fold], out=scores[rows])
@@ -159,69 +154,62 @@ class TwoViews:
         believed = models.probable(scores + self._acted * odds[:, None])
         return (believed if self.one_right else self._acted * believed), evidence
 
-    def _guess(self, belief: np.ndarray) -> _Guess:
+    def _sums(self, belief: np.ndarray) -> _Sums:
         rewarded = self._acted * belief
         states = belief if self.one_right else np.hstack([rewarded, self._acted - rewarded])
-        return _Guess(
+        return _Sums(
+            *self._total,
             self._folded(states, self.data.context),
-            self._sums(states),
+            self._added(states),
             self._folded(rewarded, self.data.feedback),
-            self._sums(rewarded),
+            self._added(rewarded),
         )
 
     def _folded(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the product of two arrays over the trials of each fold."""
         return np.array([left[rows].T @ right[rows] for rows in self._folds])
 
-    def _sums(self, values: np.ndarray) -> np.ndarray:
+    def _added(self, values: np.ndarray) -> np.ndarray:
         return np.array([values[rows].sum(axis=0) for rows in self._folds])
 
-    def _maximised(self, total: _Total, guess: _Guess, ridge: float, shared: bool) -> Model:
+    def _maximised(self, sums: _Sums, ridge: float, shared: bool) -> Model:
         """Return the parameters that fit sums best (M step)."""
-        weights, bias, share = _context_part(total, guess, ridge)
+        means = sums.context / np.maximum(sums.states, TINY)[..., None]
+        trials = sums.taken.sum(axis=1)[:, None, None]
+        spread = (sums.context_square - _transposed(sums.context) @ means) / trials
+        weights = _solved(spread, _transposed(means), ridge)
+        share = (sums.states + 1) / (sums.states + 1).sum(axis=1, keepdims=True)
+        bias = np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1)
         if not self.one_right:
             actions = self.data.n_actions
             weights, bias = (each[..., :actions] - each[..., actions:] for each in (weights, bias))
-            share = (guess.rewarded + 1) / (total.taken + 2)
-        feedback = _feedback_part(total, guess, ridge, shared)
+            share = (sums.rewarded + 1) / (sums.taken + 2)
+        feedback = _feedback_part(sums, ridge, shared)
         return Model(weights, bias, *feedback, share, self.one_right)
 
 
-def _context_part(
-    total: _Total, guess: _Guess, ridge: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights and bias of the evidence for each state, and its share of the trials."""
-    means = guess.context / np.maximum(guess.states, TINY)[..., None]
-    trials = total.taken.sum(axis=1)[:, None, None]
-    spread = (total.context_square - _transposed(guess.context) @ means) / trials
-    weights = _solved(spread, _transposed(means), ridge)
-    share = (guess.states + 1) / (guess.states + 1).sum(axis=1, keepdims=True)
-    return weights, np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1), share
-
-
-def _feedback_part(
-    total: _Total, guess: _Guess, ridge: float, shared: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def _feedback_part(sums: _Sums, ridge: float, shared: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and bias of each action's log-likelihood ratio."""
-    taken = np.maximum(total.taken, TINY)
-    rewarded = np.maximum(guess.rewarded, TINY)
-    other = np.maximum(total.taken - guess.rewarded, TINY)
-    mean = total.feedback / taken[..., None]
+    taken = np.maximum(sums.taken, TINY)
+    rewarded = np.maximum(sums.rewarded, TINY)
+    other = np.maximum(sums.taken - sums.rewarded, TINY)
+    mean = sums.feedback / taken[..., None]
     difference = (
-        guess.feedback / rewarded[..., None] - (total.feedback - guess.feedback) / other[..., None]
+        sums.rewarded_feedback / rewarded[..., None]
+        - (sums.feedback - sums.rewarded_feedback) / other[..., None]
     )
     told = (rewarded * other / taken)[..., None]  # how much the trials of an action tell
     common = (told * difference).sum(axis=1, keepdims=True) / told.sum(axis=1, keepdims=True)
-    own = (total.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
+    own = (sums.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
     used = np.where(own, difference, common)
     explained = _transposed(told * used) @ difference
     spread = (
-        total.feedback_square
-        - _transposed(total.feedback) @ mean
+        sums.feedback_square
+        - _transposed(sums.feedback) @ mean
         - explained
         - _transposed(explained)
         + _transposed(told * used) @ used
-    ) / total.taken.sum(axis=1)[:, None, None]
+    ) / sums.taken.sum(axis=1)[:, None, None]
     weights = _solved(spread, _transposed(used), ridge)
     middle = mean + (0.5 - rewarded / taken)[..., None] * used  # between the means of both rewards
     return weights, -(_transposed(middle) * weights).sum(axis=1)
@@ -234,11 +222,3 @@ def _transposed(matrices: np.ndarray) -> np.ndarray:
 def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.ndarray:
     """Return the inverse of each covariance, with a ridge, times columns."""
     return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)
-
-
-def _over_folds(sums: _Total | _Guess, *, others: bool = False) -> _Total | _Guess:
-    """Return the sums over all trials, as those of one fold, or for each fold over all others."""
-    whole = (each.sum(axis=0, keepdims=True) for each in sums)
-    if others:
-        whole = (every - own for every, own in zip(whole, sums, strict=True))
-    return type(sums)(*whole)
