@@ -98,9 +98,9 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             self.match_rate_ = np.full(actions, 1 / actions)
             self.diagnosis_ = too_few_trials(data)
         elif self.method == "paper":
-            pairs, reward = paper_procedure.train(data, generator(self.random_state))
+            weights, reward = paper_procedure.train(data, generator(self.random_state))
             self.policy_ = fit_policy(data, reward)
-            self.decoder_ = np.array([pair.feedback for pair in pairs]).T
+            self.decoder_ = np.ascontiguousarray(weights[:, sizes[0] + 1 :]).T
             self.match_rate_ = data.means(reward)
             untested = "the paper's plain procedure is not tested on runs it has not seen."
             self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")

@@ -26,30 +26,13 @@ class Directions(NamedTuple):
     feedback: np.ndarray
 
 
-class Axes(NamedTuple):
-    """The principal axes of one view."""
-
-    vectors: np.ndarray  # (features, axes)
-    variance: np.ndarray  # (axes,)
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> "Axes":
-        """Return the axes of centred values, (trials, features)."""
-        variance, vectors = np.linalg.eigh(values.T @ values / len(values))
-        return cls(vectors, np.maximum(variance, 0.0))
-
-    def scale(self, ridge: float) -> np.ndarray:
-        """Return what makes the variance of each axis 1, but for the ridge."""
-        return 1 / np.sqrt(self.variance + ridge)
-
-
 class CrossCovariance:
     """How context and feedback, centred and scaled, vary together given each action."""
 
     def __init__(self, data: Prepared, one_right: bool) -> None:
         feedback = less_means(data.feedback, data.action)
-        self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
-        x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
+        self._axes = principal_axes(data.context), principal_axes(feedback)
+        x, y = data.context @ self._axes[0][0], feedback @ self._axes[1][0]
         self._cross = np.zeros((data.n_actions, x.shape[1], y.shape[1]))
         for action in np.unique(data.action):
             mine = data.action == action
@@ -66,7 +49,9 @@ class CrossCovariance:
         reward shows in the same direction of feedback whatever the action. Where `cleaned`, what
         is not the reward's is subtracted. `place` counts pairs from the most correlated on.
         """
-        left, right = self._context.scale(ridge), self._feedback.scale(ridge)
+        (of_context, left), (of_feedback, right) = (
+            (vectors, 1 / np.sqrt(variance + ridge)) for vectors, variance in self._axes
+        )
         cross = self._cross - self._foreign if cleaned else self._cross
         cross = left[:, None] * cross * right
         if shared:
@@ -76,16 +61,19 @@ class CrossCovariance:
         else:
             feedback = np.array([_top(each.T @ each, place) for each in cross])
         context = np.einsum("kij,kj->ki", cross, feedback)
-        return Directions(
-            (context * left) @ self._context.vectors.T,
-            (feedback * right) @ self._feedback.vectors.T,
-        )
+        return Directions((context * left) @ of_context.T, (feedback * right) @ of_feedback.T)
+
+
+def principal_axes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the axes of centred values, (features, axes), and the variance along each."""
+    variance, vectors = np.linalg.eigh(values.T @ values / len(values))
+    return vectors, np.maximum(variance, 0.0)
 
 
 def whitening(values: np.ndarray, ridge: float) -> np.ndarray:
     """Return what makes centred values uncorrelated and of unit variance, but for the ridge."""
-    axes = Axes.of(values)
-    return axes.vectors * axes.scale(ridge)
+    vectors, variance = principal_axes(values)
+    return vectors * (1 / np.sqrt(variance + ridge))
 
 
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:

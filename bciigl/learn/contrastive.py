@@ -7,8 +7,6 @@ read so it is largest for constants. Averages over the action's trials alone, as
 make it the covariance of f and psi, and that is what is used here.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import expit
 
@@ -17,48 +15,41 @@ from bciigl.learn.logistic import minimum
 ITERATIONS = 30
 
 
-class Pair(NamedTuple):
-    """A predictor of the reward from the context and a decoder of it from the feedback."""
-
-    context: np.ndarray  # u, then b
-    feedback: np.ndarray  # v, then d
-
-
 def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
     """Return the probability of reward, (trials,), by weights whose last is the bias."""
     return expit(features @ weights[:-1] + weights[-1])
 
 
 def gradient(
-    pair: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
-) -> tuple[float, Pair]:
-    """Return the covariance of prediction and decoding over trials, and its gradient."""
+    weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """Return the covariance of prediction and decoding over trials, and its gradient.
+
+    The weights are u, b, v and d, one after the other.
+    """
+    of_context, of_feedback = np.split(weights, [context.shape[1] + 1])
     share = np.full(len(context), 1.0) if weight is None else weight
     share = share / share.sum()
-    f, psi = predicted(pair.context, context), predicted(pair.feedback, feedback)
+    f, psi = predicted(of_context, context), predicted(of_feedback, feedback)
     f_centred, psi_centred = f - share @ f, psi - share @ psi
     by_context = share * psi_centred * f * (1 - f)
     by_feedback = share * f_centred * psi * (1 - psi)
-    return float(share @ (f * psi_centred)), Pair(
-        np.append(by_context @ context, by_context.sum()),
-        np.append(by_feedback @ feedback, by_feedback.sum()),
-    )
+    slopes = by_context @ context, by_context.sum(), by_feedback @ feedback, by_feedback.sum()
+    return float(share @ (f * psi_centred)), np.hstack(slopes)
 
 
-def refine(start: Pair, context: np.ndarray, feedback: np.ndarray, *, ridge: float = 1e-3) -> Pair:
-    """Return the pair that L-BFGS reaches from `start`.
+def refine(
+    start: np.ndarray, context: np.ndarray, feedback: np.ndarray, *, ridge: float = 1e-3
+) -> np.ndarray:
+    """Return the weights that L-BFGS reaches from `start`.
 
     A ridge on u and v keeps the logistic functions from hardening to what single trials say.
     """
-    split = len(start.context)
-    penalty = np.full(split + len(start.feedback), ridge)
-    penalty[[split - 1, -1]] = 0.0
+    penalty = np.full(len(start), ridge)
+    penalty[[context.shape[1], -1]] = 0.0
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        pair = Pair(weights[:split], weights[split:])
-        value, slope = gradient(pair, context, feedback)
-        slope = -np.concatenate(slope) + penalty * weights
-        return -value + 0.5 * penalty @ weights**2, slope
+        value, slope = gradient(weights, context, feedback)
+        return -value + 0.5 * penalty @ weights**2, -slope + penalty * weights
 
-    found = minimum(loss, np.concatenate(start), ITERATIONS)
-    return Pair(found[:split], found[split:])
+    return minimum(loss, start, ITERATIONS)

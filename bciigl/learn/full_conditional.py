@@ -79,11 +79,7 @@ class FullConditionalIGL(DiagnosedPolicy):
         self.diagnosis_ = _diagnosed(found, data) if enough else too_few_trials(data)
 
     def decode(
-        self,
-        feedback: np.ndarray,
-        action: np.ndarray | None = None,
-        *,
-        run: np.ndarray | None = None,
+        self, feedback: np.ndarray, action: object = None, *, run: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the decoded reward, 0 or 1, of each feedback, (trials,); `action` is not used."""
         check_is_fitted(self)

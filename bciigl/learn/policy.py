@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.threads import one_thread
 from bciigl.learn.diagnose import Verdict, refuse_adaptive
-from bciigl.learn.interactions import Prepared, check_whole, prepare
+from bciigl.learn.interactions import check_whole, prepare
 from bciigl.learn.mixture import softmax
 
 
@@ -62,6 +62,8 @@ class LinearPolicy(BaseEstimator):
 class DiagnosedPolicy(LinearPolicy):
     """A policy learned without rewards, which says how far it can be trusted.
 
+    A subclass sets in `_learn(data)` what is learned, the scalings and the diagnosis.
+
     Attributes
     ----------
     diagnosis_ : Verdict
@@ -110,10 +112,6 @@ class DiagnosedPolicy(LinearPolicy):
             self._learn(data)
         self.n_actions_, self.n_features_in_ = data.n_actions, data.context.shape[1]
         return self
-
-    def _learn(self, data: Prepared) -> None:
-        """Set what is learned, the scalings and the diagnosis."""
-        raise NotImplementedError
 
     def diagnose(self, options: Sequence[object] | None = None) -> Verdict:
         """Return how far the learner can be trusted, found out without labels on unseen trials.

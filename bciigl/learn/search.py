@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bciigl.learn.canonical import CrossCovariance
-from bciigl.learn.contrastive import Pair, refine
+from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
 from bciigl.learn.interactions import Prepared, folds, less_means, of_action
 from bciigl.learn.mixture import Model, TwoViews
@@ -136,8 +136,8 @@ class Explorer:
             views = data.context[rows], feedback[rows]
             direction = pair[1]
             if not start.shared:
-                steep = (_steep(each, view) for each, view in zip(pair, views, strict=True))
-                direction = refine(Pair(*steep), *views).feedback[:-1]
+                steep = [_steep(each, view) for each, view in zip(pair, views, strict=True)]
+                direction = refine(np.concatenate(steep), *views)[len(steep[0]) : -1]
             score[rows] = views[1] @ direction
         reward = rate.copy()
         unknown = (rate == 0.5) & ~data.uniform & ~data.catch

@@ -69,22 +69,17 @@ def break_symmetry(
     first = itemgetter(0)  # the likelihood
     fits = [
         # Where a good policy guessed, most trials are rewarded, otherwise few.
-        max((_fit_two(sign * score, rate, share, unknown, *each) for each in _STARTS), key=first)
+        max((_fit_two(sign * score, rate, share, unknown, each) for each in _STARTS), key=first)
         for sign in (1, -1)
     ]
     return sorted(fits, key=first, reverse=True)[mirrored][1]
 
 
 def _fit_two(
-    score: np.ndarray,
-    rate: np.ndarray,
-    share: np.ndarray,
-    unknown: np.ndarray,
-    high: float,
-    low: float,
+    score: np.ndarray, rate: np.ndarray, share: np.ndarray, unknown: np.ndarray, start: tuple
 ) -> tuple[float, Clusters]:
     """Return the mean log-likelihood and the clusters, the rewarded one being above."""
-    rate, variance = rate.copy(), 0.5
+    rate, variance, (high, low) = rate.copy(), 0.5, start
     for _ in range(_STEPS):
         prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
         odds = prior + ((score - low) ** 2 - (score - high) ** 2) / (2 * variance)

@@ -6,7 +6,7 @@ from interactions import session
 
 from bciigl.learn import search
 from bciigl.learn.canonical import CrossCovariance
-from bciigl.learn.contrastive import Pair, refine
+from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
 from bciigl.learn.interactions import Scalings, folds, less_means, prepare
 from bciigl.learn.search import (
@@ -146,7 +146,7 @@ def test_another_first_guess_takes_refined_scores_of_each_action_apart(one_right
         mine = task.data.action == action
         views = task.data.context[mine], feedback[mine]
         start = [_steep(each[action], view) for each, view in zip(found, views, strict=True)]
-        score = views[1] @ refine(Pair(*start), *views).feedback[:-1]
+        score = views[1] @ refine(np.concatenate(start), *views)[len(start[0]) : -1]
         expected = break_symmetry(score, task.rate[mine], task.weight[mine]).reward
         np.testing.assert_allclose(guess[mine], expected)
 
