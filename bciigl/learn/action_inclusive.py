@@ -115,7 +115,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         searched = recentred.fewer()
         found = discover(searched)
         model, data = found.model, searched.data
-        reward = found.reward(data.action)
+        reward = of_action(found.belief, data.action)
         decoder = np.vstack([model.feedback_weights, model.feedback_bias])
         if not self.one_right:
             policy = fit_policy(data, reward)
@@ -147,10 +147,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         return expit(of_action(odds, action))
 
     def _refitted(self, task: Task, found: Found, data: Prepared) -> None:
-        """Return a policy and a decoder in place of those found; None keeps them.
-
-        For subclasses whose features are not Gaussian; see `bciigl.labelled.refit`.
-        """
+        """Return what replaces policy and decoder where features are not Gaussian, or None."""
 
     def _expectation(self, data: Prepared) -> tuple[np.ndarray, np.ndarray]:
         """Return the match rate expected of each trial."""

@@ -38,8 +38,7 @@ def fit_policy(
         corrected = expit(features @ policy)
         trials = np.arange(len(action))
         corrected[trials, action] += n_actions * data.weight * (reward - corrected[trials, action])
-        penalty = np.full(features.shape[1], ridge)
-        penalty[-1] = 1e-9
+        penalty = np.append(np.full(context.shape[1], ridge), 1e-9)
         square = features.T @ features + np.diag(penalty)
         policy = np.linalg.solve(square, features.T @ corrected)
     return without_never_taken(policy, action)

@@ -12,18 +12,9 @@ reward's part of the cross-covariance cancels, and the mean over actions is what
 Otherwise the cross-covariance with the trial before, which no reward connects, is the best guess.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from bciigl.learn.interactions import Prepared, less_means
-
-
-class Directions(NamedTuple):
-    """Where the reward shows, per action: each of shape (actions, features)."""
-
-    context: np.ndarray
-    feedback: np.ndarray
 
 
 class CrossCovariance:
@@ -42,8 +33,8 @@ class CrossCovariance:
 
     def directions(
         self, ridge: float, shared: bool, cleaned: bool = True, place: int = 0
-    ) -> Directions:
-        """Return a canonical pair of context and feedback for each action.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a canonical pair of context and feedback for each action, (actions, features).
 
         `ridge` is added to both covariances, whose mean eigenvalue is about 1. Where `shared`, the
         reward shows in the same direction of feedback whatever the action. Where `cleaned`, what
@@ -61,7 +52,7 @@ class CrossCovariance:
         else:
             feedback = np.array([_top(each.T @ each, place) for each in cross])
         context = np.einsum("kij,kj->ki", cross, feedback)
-        return Directions((context * left) @ of_context.T, (feedback * right) @ of_feedback.T)
+        return (context * left) @ of_context.T, (feedback * right) @ of_feedback.T
 
 
 def principal_axes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -44,10 +44,6 @@ class Solution(NamedTuple):
         """Return the policy's first choice for each context, (trials,)."""
         return np.argmax(_scores(context, self.policy), axis=1)
 
-    def decode(self, feedback: np.ndarray) -> np.ndarray:
-        """Return the decoded reward, 0 or 1, of each feedback, (trials,)."""
-        return (_scores(feedback, self.decoder) > 0).astype(float)
-
 
 def _scores(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return features @ weights[:-1] + weights[-1]
@@ -83,7 +79,8 @@ def objective_terms(
 def sharp_terms(solution: Solution, data: Prepared) -> np.ndarray:
     """Return each trial's term of a solution's objective, (trials,)."""
     taken = solution.choose(data.context) == data.action
-    return objective_terms(taken, solution.decode(data.feedback), data.weight, data.n_actions)
+    decoded = (_scores(data.feedback, solution.decoder) > 0).astype(float)
+    return objective_terms(taken, decoded, data.weight, data.n_actions)
 
 
 def maximise(data: Prepared, rng: np.random.Generator) -> Search:
@@ -205,20 +202,16 @@ def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
     for policy in policies[-RANDOM_STARTS:]:
         policy[:-1] = rng.standard_normal((features, actions)) / np.sqrt(features)
     of_feedback = whitening(data.feedback, WHITENING_RIDGE)
-    fitted = ((policy, _best_decoder(data, policy, of_feedback)) for policy in policies)
-    return [_scaled(data, *each) for each in (*_canonical_starts(data, of_feedback), *fitted)]
+    found = list(_canonical_starts(data, of_feedback))
+    for policy in policies:
+        # The decoder is the least-squares one of the policy's gain over the bad policy.
+        taken = of_action(softmax(_scores(data.context, policy)), data.action)
+        gain = objective_terms(taken, 1.0, data.weight, data.n_actions)
+        found.append((policy, of_feedback @ (of_feedback.T @ (data.feedback.T @ gain))))
+    return [_scaled(data, *each) for each in found]
 
 
-def _best_decoder(data: Prepared, policy: np.ndarray, of_feedback: np.ndarray) -> np.ndarray:
-    """Return the least-squares decoder, without a bias, of a policy's gain over the bad one."""
-    taken = of_action(softmax(_scores(data.context, policy)), data.action)
-    gain = objective_terms(taken, 1.0, data.weight, data.n_actions)
-    return of_feedback @ (of_feedback.T @ (data.feedback.T @ gain))
-
-
-def _canonical_starts(
-    data: Prepared, of_feedback: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _canonical_starts(data: Prepared, of_feedback: np.ndarray) -> Iterator[tuple]:
     """Give the first canonical pairs of context with action and feedback, with either sign."""
     extended = np.column_stack([data.context, np.ones(data.trials)])
     of_context = whitening(extended, WHITENING_RIDGE)

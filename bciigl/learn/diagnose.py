@@ -19,6 +19,7 @@ from bciigl.learn.interactions import (
     Scaling,
     folds,
     less_means,
+    of_action,
 )
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
@@ -26,9 +27,8 @@ from bciigl.learn.symmetry import break_symmetry
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
 NO_EVIDENCE, ENOUGH_EVIDENCE = 1.0, 3.0
-ENOUGH_STABILITY = 0.75
 CLEARLY_TOLD = 4.0
-LARGEST_WRONG_FLIP = 0.2
+ENOUGH_STABILITY, LARGEST_WRONG_FLIP = 0.75, 0.2
 LEAK_SHARE = 2.0
 SMALLEST_MARGIN = 0.01
 FEWEST_RUNS = 5
@@ -132,11 +132,8 @@ class Diagnosis(Verdict):
 
 def too_few_trials(data: Prepared) -> Verdict:
     """Return the verdict about a learner that had next to nothing to learn from."""
-    return Verdict(
-        DO_NOT_USE,
-        f"{data.trials} trials are too few to learn from: the policy always chooses action 0.",
-        "Record more trials.",
-    )
+    reason = f"{data.trials} trials are too few to learn from: the policy always chooses action 0."
+    return Verdict(DO_NOT_USE, reason, "Record more trials.")
 
 
 def diagnosed(task: Task, found: Found) -> Diagnosis:
@@ -168,7 +165,7 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     that even folds suggest, on odd folds, and vice versa.
     """
     data = task.data
-    decoded = 2 * data.action + (found.reward(data.action) > 0.5)
+    decoded = 2 * data.action + (of_action(found.belief, data.action) > 0.5)
     option = found.belief.argmax(axis=1) if found.model.one_right else decoded
     left, right = less_means(data.context, option), less_means(data.feedback, decoded)
     odd = task.fold % 2 == 1
@@ -178,22 +175,17 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     for seek in (odd, ~odd):
         a, b = (whitening(side[seek], SMALL_RIDGE) for side in (left, right))
         pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
-        scores[0, ~seek] = _standardised(left[~seek] @ a @ pair[0][:, 0])
-        scores[1, ~seek] = _standardised(right[~seek] @ b @ pair[2][0])
+        along = left[~seek] @ a @ pair[0][:, 0], right[~seek] @ b @ pair[2][0]
+        for row, values in zip(scores, along, strict=True):
+            row[~seek] = (values - values.mean()) / max(values.std(), 1e-12)
     correlation = float((scores[0] * scores[1]).mean())
     return correlation, float(correlation * np.sqrt(len(odd)))
 
 
-def _standardised(values: np.ndarray) -> np.ndarray:
-    return (values - values.mean()) / max(values.std(), 1e-12)
-
-
 def refuse_adaptive(data: Prepared) -> None:
     """Raise `InputError` if contexts tell the actions of interactions without propensities."""
-    if data.trials < FEWEST_TRIALS:
-        return
-    scaled = Scaling.of(data.context, data.run).apply(data.context, data.run)
-    if action_told(data._replace(context=scaled), folds(data.run))[1] > CLEARLY_TOLD:
+    scaled = data._replace(context=Scaling.of(data.context, data.run).apply(data.context, data.run))
+    if data.trials >= FEWEST_TRIALS and action_told(scaled, folds(data.run))[1] > CLEARLY_TOLD:
         raise InputError(
             "actions can be told from contexts, so they were not guessed uniformly; give "
             "propensity, the probability with which each action was taken (if they were guessed "

@@ -156,9 +156,7 @@ def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.nd
     return values.astype(int)
 
 
-def _checked(
-    values: np.ndarray, name: str, rows: int | None = None, *, axes: int = 1
-) -> np.ndarray:
+def _checked(values: np.ndarray, name: str, rows: int | None = None, axes: int = 1) -> np.ndarray:
     """Return finite numbers, a row or one of them per trial, as float64, or raise `InputError`."""
     try:
         array = np.asarray(values)

@@ -9,8 +9,7 @@ from scipy.special import expit
 
 def minimum(loss: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
     """Return where L-BFGS gets with a loss that gives its value and its gradient."""
-    options = {"maxiter": iterations}
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations}).x
 
 
 def fit_logistic(

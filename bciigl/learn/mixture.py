@@ -166,7 +166,6 @@ class TwoViews:
         )
 
     def _folded(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return the product of two arrays over the trials of each fold."""
         return np.array([left[rows].T @ right[rows] for rows in self._folds])
 
     def _added(self, values: np.ndarray) -> np.ndarray:
@@ -220,5 +219,4 @@ def _transposed(matrices: np.ndarray) -> np.ndarray:
 
 
 def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.ndarray:
-    """Return the inverse of each covariance, with a ridge, times columns."""
     return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)

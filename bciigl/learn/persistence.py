@@ -20,7 +20,6 @@ from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn.diagnose import VERDICTS, Verdict
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
 
-VERSION = 2
 _SETTINGS, _ARRAYS = "learner.json", "learner.npz"
 
 
@@ -44,7 +43,6 @@ def check_saveable(learner: str | BaseEstimator) -> None:
 
 
 def _kind(learner: Specification) -> type:
-    """Return the class of a learner."""
     make = getattr(learner.make, "func", learner.make)  # of a partial
     return make if isinstance(make, type) else type(make())
 
@@ -97,7 +95,7 @@ def write_learner(learner: BaseEstimator, folder: Path) -> None:
     """Write the two files of a fitted learner into a folder."""
     diagnosis = getattr(learner, "diagnosis_", None)
     settings = {
-        "version": VERSION,
+        "version": 2,
         "learner": _specification(learner).id,
         "parameters": learner.get_params(),
         "n_actions": learner.n_actions_,

@@ -9,7 +9,7 @@ import numpy as np
 from bciigl.learn.canonical import CrossCovariance
 from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Prepared, folds, less_means, of_action
+from bciigl.learn.interactions import Prepared, folds, less_means
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
@@ -65,10 +65,7 @@ class Task(NamedTuple):
         return Task(self.data.rows(index), *(each[index] for each in self[1:-1]), self.one_right)
 
     def fewer(self) -> "Task":
-        """Return the task of learning from as many trials as are searched.
-
-        They are the first of each fold: neighbours stay neighbours.
-        """
+        """Return the task of as many as are searched: each fold's first, neighbours together."""
         if self.data.trials <= MOST_SEARCHED:
             return self
         place = np.arange(self.data.trials) - np.searchsorted(self.fold, self.fold)
@@ -164,10 +161,6 @@ class Found(NamedTuple):
     held_out: Evidence  # what models that saw none of a trial's fold say about it
     odds: np.ndarray  # (trials,): log-likelihood ratio of reward, as other folds have it
     folds: list[Fold]  # the searches behind `held_out`
-
-    def reward(self, action: np.ndarray) -> np.ndarray:
-        """Return the probability that the action taken is right, (trials,)."""
-        return of_action(self.belief, action)
 
 
 def discover(task: Task) -> Found:

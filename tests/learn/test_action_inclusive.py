@@ -153,7 +153,7 @@ def test_the_match_rate_is_expected_of_baseline_trials_or_of_all():
     assert rate[:2].tolist() == [0.8, 0.1]
     assert set(rate[~some]) == {0.5}
     everywhere = data._replace(catch=np.zeros(80, bool))
-    assert learner._expectation(everywhere).rate.tolist() == [0.8, 0.1] * 40
+    assert learner._expectation(everywhere)[0].tolist() == [0.8, 0.1] * 40
     assert set(ActionInclusiveIGL()._expectation(everywhere).rate) == {0.5}
 
 

@@ -55,12 +55,10 @@ def test_objective_undoes_the_propensities():
 def test_a_solution_chooses_and_decodes_by_sign():
     solution = Solution(np.array([[1.0, -1.0], [0.0, 0.5]]), np.array([2.0, -1.0]))
     assert solution.choose(np.array([[1.0], [0.0]])).tolist() == [0, 1]
-    assert solution.decode(np.array([[1.0], [0.5], [0.0]])).tolist() == [1, 0, 0]
-    data = interactions(
-        2, 2, context=np.array([[1.0], [0.0]]), action=np.array([0, 0]), feedback=np.ones((2, 1))
-    )
-    # chosen: 2 * 1 - 1; not chosen: 2 * 0 - 1
-    assert sharp_terms(solution, data).tolist() == [1, -1]
+    context, feedback = np.array([[1.0], [0.0], [0.0]]), np.array([[1.0], [0.6], [0.5]])
+    data = interactions(3, 2, context=context, action=np.zeros(3, int), feedback=feedback)
+    # chosen: 2 * 1 - 1; not chosen: 2 * 0 - 1; the last is not decoded as a reward
+    assert sharp_terms(solution, data).tolist() == [1, -1, 0]
 
 
 def test_gradient_agrees_with_finite_differences():

@@ -8,7 +8,7 @@ from bciigl.learn import search
 from bciigl.learn.canonical import CrossCovariance
 from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Scalings, folds, less_means, prepare
+from bciigl.learn.interactions import Scalings, folds, less_means, of_action, prepare
 from bciigl.learn.search import (
     FEW_STEPS,
     FINAL_STEPS,
@@ -131,7 +131,7 @@ def weighted(one_right):
 def test_a_shared_first_guess_takes_scores_of_all_trials_apart(one_right, how):
     task = weighted(one_right)
     found = CrossCovariance(task.data, one_right).directions(0.3, shared=True, **how)
-    score = less_means(task.data.feedback, task.data.action) @ found.feedback[0]
+    score = less_means(task.data.feedback, task.data.action) @ found[1][0]
     expected = break_symmetry(score, task.rate, task.weight).reward
     np.testing.assert_allclose(Explorer(task).first_guess(Start(True, 0.3, **how)), expected)
 
@@ -193,7 +193,7 @@ def test_what_is_said_of_a_fold_does_not_depend_on_it():
 @pytest.mark.parametrize("one_right", [True, False])
 def test_what_is_found_is_the_reward(one_right):
     found = discover(TASK._replace(one_right=one_right))
-    assert np.mean((found.reward(TASK.data.action) > 0.5) == TOLD.reward) > 0.95
+    assert np.mean((of_action(found.belief, TASK.data.action) > 0.5) == TOLD.reward) > 0.95
     held_out = found.held_out.reward(TASK.data.action)
     assert np.mean((held_out > 0.5) == TOLD.reward) > 0.95
     assert np.mean((found.odds > 0) == TOLD.reward) > 0.93
