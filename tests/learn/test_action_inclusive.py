@@ -154,7 +154,7 @@ def test_the_match_rate_is_expected_of_baseline_trials_or_of_all():
     assert set(rate[~some]) == {0.5}
     everywhere = data._replace(catch=np.zeros(80, bool))
     assert learner._expectation(everywhere)[0].tolist() == [0.8, 0.1] * 40
-    assert set(ActionInclusiveIGL()._expectation(everywhere).rate) == {0.5}
+    assert set(ActionInclusiveIGL()._expectation(everywhere)[0]) == {0.5}
 
 
 def test_decoded_probabilities_are_calibrated():
