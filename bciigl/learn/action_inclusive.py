@@ -1,8 +1,6 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -10,17 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.base.registry import Specification
-from bciigl.base.threads import one_thread
 from bciigl.learn import paper_procedure
 from bciigl.learn.bandit import fit_policy, without_never_taken
-from bciigl.learn.diagnose import (
-    DOUBTFUL,
-    Diagnosis,
-    Verdict,
-    diagnosed,
-    refuse_adaptive,
-    too_few_trials,
-)
+from bciigl.learn.diagnose import DOUBTFUL, Diagnosis, Verdict, diagnosed, too_few_trials
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     InputError,
@@ -31,11 +21,10 @@ from bciigl.learn.interactions import (
     check_whole,
     generator,
     of_action,
-    prepare,
 )
 from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.search import Found, Task, discover, in_folds
-from bciigl.learn.symmetry import Expectation, expectation
+from bciigl.learn.symmetry import expectation
 
 METHODS = ("robust", "paper")
 
@@ -97,64 +86,50 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         self.method = method
         self.random_state = random_state
 
-    def fit(
-        self,
-        context: np.ndarray,
-        action: np.ndarray,
-        feedback: np.ndarray,
-        *,
-        propensity: np.ndarray | None = None,
-        run: np.ndarray | None = None,
-        catch: np.ndarray | None = None,
-    ) -> "ActionInclusiveIGL":
-        """Learn from recorded interactions.
-
-        Parameters
-        ----------
-        context : array, (trials, features)
-            What the agent saw before it acted.
-        action : array of int, (trials,)
-            What it did, from 0.
-        feedback : array, (trials, features)
-            What the brain answered.
-        propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default. Guesses that
-            contexts can tell are refused without it: they would be learned upside down.
-        run : array, (trials,), optional
-            The run of each trial, in the order of time. Each run is centred by its own mean, and
-            what is learned is tested on runs it was not learned from.
-        catch : array of bool, (trials,), optional
-            Trials whose match rate is known: `match_rate`.
-        """
+    def _learn(self, data: Prepared) -> None:
         if self.method not in METHODS:
             near = did_you_mean(self.method, METHODS)
             raise InputError(f"method must be robust or paper, got {self.method!r}{near}")
-        data = prepare(
-            context,
-            action,
-            feedback,
-            propensity=propensity,
-            run=run,
-            catch=catch,
-            n_actions=self.n_actions,
-        )
-        # Where the match rate of all trials is known, it does not matter how they were guessed.
-        if propensity is None and (self.match_rate is None or data.catch.any()):
-            refuse_adaptive(data)
-        expected = self._expectation(data)
-        with one_thread():
-            if data.trials < FEWEST_TRIALS:
-                fitted = _fitted_to_nothing(data)
-            elif self.method == "paper":
-                fitted = _fitted_plainly(data, self.random_state)
-            else:
-                fitted = _fitted_robustly(data, expected, self.one_right, self._refitted)
-        self.context_scaling_, self.feedback_scaling_ = fitted.scalings
-        self.policy_, self.decoder_ = fitted.policy, fitted.decoder
-        self.match_rate_, self.diagnosis_ = fitted.match_rate, fitted.diagnosis
-        self.n_actions_ = data.n_actions
-        self.n_features_in_ = data.context.shape[1]
-        return self
+        expected, actions = self._expectation(data), data.n_actions
+        sizes = data.context.shape[1], data.feedback.shape[1]
+        scalings = Scalings(*(Scaling(np.zeros(size), np.ones(size)) for size in sizes))
+        if data.trials < FEWEST_TRIALS:
+            self.policy_, self.decoder_ = (np.zeros((size + 1, actions)) for size in sizes)
+            self.match_rate_ = np.full(actions, 1 / actions)
+            self.diagnosis_ = too_few_trials(data)
+        elif self.method == "paper":
+            weights, reward = paper_procedure.train(data, generator(self.random_state))
+            self.policy_ = fit_policy(data, reward)
+            self.decoder_ = np.ascontiguousarray(weights[:, sizes[0] + 1 :]).T
+            self.match_rate_ = data.means(reward)
+            untested = "the paper's plain procedure is not tested on runs it has not seen."
+            self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
+        else:
+            scalings = Scalings.of(data)
+            self._search(scalings.apply(data), expected)
+        self.context_scaling_, self.feedback_scaling_ = scalings
+
+    def _search(self, data: Prepared, expected: tuple[np.ndarray, np.ndarray]) -> None:
+        task = in_folds(Task(data, np.zeros(data.trials, int), *expected, self.one_right))
+        recentred = _recentred(task)
+        searched = recentred.fewer()
+        found = discover(searched)
+        model, data = found.model, searched.data
+        reward = of_action(found.belief, data.action)
+        decoder = np.vstack([model.feedback_weights, model.feedback_bias])
+        if not self.one_right:
+            policy = fit_policy(data, reward)
+        elif (better := self._refitted(searched, found, recentred.data)) is not None:
+            policy, decoder = better
+            data = recentred.data
+            reward = better.evidence(data).reward(data.action)
+        else:
+            policy = np.vstack([model.context_weights, model.context_bias])
+        self.policy_ = without_never_taken(policy, task.data.action)
+        self.match_rate_ = data.means(reward)
+        decoder[-1] += logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
+        self.decoder_ = decoder
+        self.diagnosis_ = diagnosed(task.fewer(), found)
 
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
@@ -172,12 +147,9 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         return expit(of_action(odds, action))
 
     def _refitted(self, task: Task, found: Found, data: Prepared) -> None:
-        """Return a policy and a decoder in place of those found; None keeps them.
+        """Return what replaces policy and decoder where features are not Gaussian, or None."""
 
-        For subclasses whose features are not Gaussian; see `bciigl.labelled.refit`.
-        """
-
-    def _expectation(self, data: Prepared) -> Expectation:
+    def _expectation(self, data: Prepared) -> tuple[np.ndarray, np.ndarray]:
         """Return the match rate expected of each trial."""
         rate = np.full(data.n_actions, 1 / data.n_actions)
         if self.match_rate is None:
@@ -216,42 +188,6 @@ AI_IGL_PAPER = Specification(
 )
 
 
-class _Fitted(NamedTuple):
-    """What the learner keeps."""
-
-    scalings: Scalings
-    policy: np.ndarray
-    decoder: np.ndarray
-    match_rate: np.ndarray
-    diagnosis: Verdict
-
-
-def _fitted_robustly(
-    data: Prepared, expected: Expectation, one_right: bool, refitted: Callable
-) -> _Fitted:
-    scalings = Scalings.of(data)
-    fold = np.zeros(data.trials, int)
-    task = in_folds(Task(scalings.apply(data), fold, *expected, data.catch, one_right))
-    recentred = _recentred(task)
-    searched = recentred.fewer()
-    found = discover(searched)
-    model, data = found.model, searched.data
-    reward = found.reward(data.action)
-    decoder = np.vstack([model.feedback_weights, model.feedback_bias])
-    if one_right and (better := refitted(searched, found, recentred.data)) is not None:
-        policy, decoder = better
-        data = recentred.data
-        reward = better.evidence(data).reward(data.action)
-    elif one_right:
-        policy = np.vstack([model.context_weights, model.context_bias])
-    else:
-        policy = fit_policy(data.context, data.action, reward, data.weight, data.n_actions)
-    policy = without_never_taken(policy, task.data.action)
-    match_rate = _means(reward, data)
-    decoder[-1] += logit(np.clip(match_rate, 1e-3, 1 - 1e-3))
-    return _Fitted(scalings, policy, decoder, match_rate, diagnosed(task.fewer(), found))
-
-
 def _recentred(task: Task) -> Task:
     """Return a task in which runs with other policies are centred as if they had the same.
 
@@ -273,44 +209,3 @@ def _recentred(task: Task) -> Task:
     effects = np.linalg.lstsq(np.hstack([run, acted, acted * reward]), data.feedback, rcond=None)[0]
     feedback = data.feedback - run @ effects[: run.shape[1]]
     return task._replace(data=data._replace(feedback=feedback - feedback.mean(axis=0)))
-
-
-def _fitted_plainly(data: Prepared, seed: int) -> _Fitted:
-    pairs, reward = paper_procedure.train(data, generator(seed))
-    return _Fitted(
-        _unscaled(data),
-        fit_policy(data.context, data.action, reward, data.weight, data.n_actions),
-        np.array([pair.feedback for pair in pairs]).T,
-        _means(reward, data),
-        Verdict(
-            DOUBTFUL,
-            "the paper's plain procedure is not tested on runs it has not seen.",
-            "Use method='robust' (ai_igl).",
-        ),
-    )
-
-
-def _fitted_to_nothing(data: Prepared) -> _Fitted:
-    """Return a policy that knows nothing, for want of trials."""
-    actions = data.n_actions
-    return _Fitted(
-        _unscaled(data),
-        np.zeros((data.context.shape[1] + 1, actions)),
-        np.zeros((data.feedback.shape[1] + 1, actions)),
-        np.full(actions, 1 / actions),
-        too_few_trials(data),
-    )
-
-
-def _unscaled(data: Prepared) -> Scalings:
-    return Scalings(
-        *(
-            Scaling(np.zeros(each.shape[1]), np.ones(each.shape[1]))
-            for each in (data.context, data.feedback)
-        )
-    )
-
-
-def _means(values: np.ndarray, data: Prepared) -> np.ndarray:
-    """Return the mean over the trials of each action, (actions,)."""
-    return np.bincount(data.action, values, data.n_actions) / np.maximum(data.taken, 1)

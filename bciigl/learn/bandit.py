@@ -6,13 +6,7 @@ from scipy.special import expit
 from bciigl.base.errors import did_you_mean
 from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
-from bciigl.learn.interactions import (
-    InputError,
-    Prepared,
-    Scaling,
-    check_vector,
-    prepare,
-)
+from bciigl.learn.interactions import InputError, Prepared, Scaling, check_vector, prepare
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.policy import LinearPolicy
 
@@ -22,43 +16,31 @@ NEVER = -1e3
 
 
 def fit_policy(
-    context: np.ndarray,
-    action: np.ndarray,
-    reward: np.ndarray,
-    weight: np.ndarray,
-    n_actions: int,
-    *,
-    estimator: str = "direct",
-    ridge: float = 1.0,
+    data: Prepared, reward: np.ndarray, *, estimator: str = "direct", ridge: float = 1.0
 ) -> np.ndarray:
     """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
 
-    Parameters
-    ----------
-    context : array, (trials, features)
-        Centred and scaled.
-    action : array of int, (trials,)
-    reward : array, (trials,)
-        0 to 1; a probability where the reward is not sure.
-    weight : array, (trials,)
-        Importance: the inverse propensity, 1 on average.
-    estimator : str
-        ``"direct"``: predict each action's reward from the trials it was taken in.
-        ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
-        ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
-    ridge : float
-        In units of one trial's evidence.
+    Contexts are centred and scaled, rewards are 0 to 1. The ridge is in units of one trial's
+    evidence. For the estimators see `ContextualBandit`.
     """
+    context, action, n_actions = data.context, data.action, data.n_actions
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
-        policy = [fit_logistic(context, each, reward * weight, ridge) for each in taken]
+        policy = [fit_logistic(context, each, reward * data.weight, ridge) for each in taken]
     else:
         policy = [
             fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken
         ]
     policy = np.array(policy).T
     if estimator == "dr":
-        policy = _doubly_robust(context, action, reward, weight, policy, ridge)
+        # A linear fit to predictions that the trials of each action have corrected.
+        features = np.column_stack([context, np.ones(len(context))])
+        corrected = expit(features @ policy)
+        trials = np.arange(len(action))
+        corrected[trials, action] += n_actions * data.weight * (reward - corrected[trials, action])
+        penalty = np.append(np.full(context.shape[1], ridge), 1e-9)
+        square = features.T @ features + np.diag(penalty)
+        policy = np.linalg.solve(square, features.T @ corrected)
     return without_never_taken(policy, action)
 
 
@@ -70,25 +52,6 @@ def without_never_taken(policy: np.ndarray, action: np.ndarray) -> np.ndarray:
     return policy
 
 
-def _doubly_robust(
-    context: np.ndarray,
-    action: np.ndarray,
-    reward: np.ndarray,
-    weight: np.ndarray,
-    direct: np.ndarray,
-    ridge: float,
-) -> np.ndarray:
-    """Return a linear fit to predictions that the trials of each action have corrected."""
-    features = np.column_stack([context, np.ones(len(context))])
-    corrected = expit(features @ direct)
-    n_actions = direct.shape[1]
-    trials = np.arange(len(action))
-    corrected[trials, action] += n_actions * weight * (reward - corrected[trials, action])
-    penalty = np.full(features.shape[1], ridge)
-    penalty[-1] = 1e-9
-    return np.linalg.solve(features.T @ features + np.diag(penalty), features.T @ corrected)
-
-
 class ContextualBandit(LinearPolicy):
     """A linear policy from contexts, actions and known rewards: the skyline of every IGL learner.
 
@@ -97,7 +60,9 @@ class ContextualBandit(LinearPolicy):
     n_actions : int, optional
         How many actions there are; by default one more than the largest in the data.
     estimator : str
-        ``"direct"``, ``"ips"`` or ``"dr"``; see `fit_policy`.
+        ``"direct"``: predict each action's reward from the trials it was taken in.
+        ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
+        ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
     ridge : float
         Of the regressions, in units of one trial's evidence.
 
@@ -127,34 +92,23 @@ class ContextualBandit(LinearPolicy):
 
         Parameters
         ----------
-        context : array, (trials, features)
-        action : array of int, (trials,)
+        context, action, propensity, run
+            As in `DiagnosedPolicy.fit`.
         reward : array, (trials,)
             0 to 1.
-        propensity : array, (trials,), optional
-            The probability with which each action was taken; uniform by default.
-        run : array, (trials,), optional
-            The run of each trial; each run's contexts are then centred by their own mean.
         """
         if not isinstance(self.ridge, (int, float)) or not 0 < self.ridge < np.inf:
             raise InputError(f"ridge must be a number above 0, got {self.ridge!r}")
         reward = check_vector(reward, "reward")
-        data = prepare(
-            context,
-            action,
-            reward[:, None],
-            propensity=propensity,
-            run=run,
-            n_actions=self.n_actions,
-        )
+        given = {"propensity": propensity, "run": run, "n_actions": self.n_actions}
+        data = prepare(context, action, reward[:, None], **given)
         if reward.min() < 0 or reward.max() > 1:
             raise InputError(f"reward must be 0 to 1, got {reward.min():g} to {reward.max():g}")
         self.context_scaling_ = Scaling.of(data.context, data.run)
         with one_thread():
             scaled = self.context_scaling_.apply(data.context, data.run)
             self.policy_ = self._fitted_policy(data._replace(context=scaled), reward)
-        self.n_actions_ = data.n_actions
-        self.n_features_in_ = data.context.shape[1]
+        self.n_actions_, self.n_features_in_ = data.n_actions, data.context.shape[1]
         return self
 
     def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
@@ -164,15 +118,7 @@ class ContextualBandit(LinearPolicy):
             raise InputError(
                 f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
             )
-        return fit_policy(
-            data.context,
-            data.action,
-            reward,
-            data.weight,
-            data.n_actions,
-            estimator=self.estimator,
-            ridge=self.ridge,
-        )
+        return fit_policy(data, reward, estimator=self.estimator, ridge=self.ridge)
 
 
 BANDIT = Specification(

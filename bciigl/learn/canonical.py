@@ -12,85 +12,37 @@ reward's part of the cross-covariance cancels, and the mean over actions is what
 Otherwise the cross-covariance with the trial before, which no reward connects, is the best guess.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from bciigl.learn.interactions import Prepared, less_means
 
 
-class Directions(NamedTuple):
-    """Where the reward shows, per action.
-
-    Attributes
-    ----------
-    context : array, (actions, context features)
-    feedback : array, (actions, feedback features)
-    """
-
-    context: np.ndarray
-    feedback: np.ndarray
-
-
-class Axes(NamedTuple):
-    """The principal axes of one view.
-
-    Attributes
-    ----------
-    vectors : array, (features, axes)
-    variance : array, (axes,)
-    """
-
-    vectors: np.ndarray
-    variance: np.ndarray
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> "Axes":
-        """Return the axes of centred values, (trials, features)."""
-        variance, vectors = np.linalg.eigh(values.T @ values / len(values))
-        return cls(vectors, np.maximum(variance, 0.0))
-
-    def scale(self, ridge: float) -> np.ndarray:
-        """Return what makes the variance of each axis 1, but for the ridge."""
-        return 1 / np.sqrt(self.variance + ridge)
-
-
 class CrossCovariance:
-    """How context and feedback vary together given each action.
-
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled, trials of a run in their order.
-    one_right : bool
-        Whether exactly one option is right.
-    """
+    """How context and feedback, centred and scaled, vary together given each action."""
 
     def __init__(self, data: Prepared, one_right: bool) -> None:
-        feedback = within_actions(data.feedback, data)
-        self._context, self._feedback = Axes.of(data.context), Axes.of(feedback)
-        x, y = data.context @ self._context.vectors, feedback @ self._feedback.vectors
-        taken = [data.action == each for each in range(data.n_actions)]
-        self._cross = np.array([_given(x, y, mine) for mine in taken])
+        feedback = less_means(data.feedback, data.action)
+        self._axes = principal_axes(data.context), principal_axes(feedback)
+        x, y = data.context @ self._axes[0][0], feedback @ self._axes[1][0]
+        self._cross = np.zeros((data.n_actions, x.shape[1], y.shape[1]))
+        for action in np.unique(data.action):
+            mine = data.action == action
+            given = x[mine]
+            self._cross[action] = (given - given.mean(axis=0)).T @ y[mine] / len(given)
         self._foreign = self._cross.mean(axis=0) if one_right else serial_covariance(x, y, data.run)
 
     def directions(
-        self, ridge: float, *, shared: bool, cleaned: bool = True, place: int = 0
-    ) -> Directions:
-        """Return a canonical pair of context and feedback for each action.
+        self, ridge: float, shared: bool, cleaned: bool = True, place: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a canonical pair of context and feedback for each action, (actions, features).
 
-        Parameters
-        ----------
-        ridge : float
-            Added to both covariances, whose mean eigenvalue is about 1.
-        shared : bool
-            Whether the reward shows in the same direction of feedback whatever the action.
-        cleaned : bool
-            Whether to subtract what is not the reward's.
-        place : int
-            Which pair, from the most correlated on.
+        `ridge` is added to both covariances, whose mean eigenvalue is about 1. Where `shared`, the
+        reward shows in the same direction of feedback whatever the action. Where `cleaned`, what
+        is not the reward's is subtracted. `place` counts pairs from the most correlated on.
         """
-        left, right = self._context.scale(ridge), self._feedback.scale(ridge)
+        (of_context, left), (of_feedback, right) = (
+            (vectors, 1 / np.sqrt(variance + ridge)) for vectors, variance in self._axes
+        )
         cross = self._cross - self._foreign if cleaned else self._cross
         cross = left[:, None] * cross * right
         if shared:
@@ -100,15 +52,19 @@ class CrossCovariance:
         else:
             feedback = np.array([_top(each.T @ each, place) for each in cross])
         context = np.einsum("kij,kj->ki", cross, feedback)
-        return Directions(
-            (context * left) @ self._context.vectors.T,
-            (feedback * right) @ self._feedback.vectors.T,
-        )
+        return (context * left) @ of_context.T, (feedback * right) @ of_feedback.T
 
 
-def within_actions(values: np.ndarray, data: Prepared) -> np.ndarray:
-    """Return values less the mean of their action."""
-    return less_means(values, data.action)
+def principal_axes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the axes of centred values, (features, axes), and the variance along each."""
+    variance, vectors = np.linalg.eigh(values.T @ values / len(values))
+    return vectors, np.maximum(variance, 0.0)
+
+
+def whitening(values: np.ndarray, ridge: float) -> np.ndarray:
+    """Return what makes centred values uncorrelated and of unit variance, but for the ridge."""
+    vectors, variance = principal_axes(values)
+    return vectors * (1 / np.sqrt(variance + ridge))
 
 
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:
@@ -119,12 +75,6 @@ def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray
     """
     before = np.flatnonzero(run[1:] == run[:-1])
     return context[before + 1].T @ feedback[before] / max(len(before), 1)
-
-
-def _given(x: np.ndarray, y: np.ndarray, mine: np.ndarray) -> np.ndarray:
-    """Return the cross-covariance of some trials."""
-    x, y = x[mine], y[mine]
-    return (x - x.mean(axis=0)).T @ y / len(x) if len(x) else np.zeros((x.shape[1], y.shape[1]))
 
 
 def _top(square: np.ndarray, place: int) -> np.ndarray:

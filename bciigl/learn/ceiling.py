@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -101,16 +102,7 @@ def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEst
     own = [np.bincount(label[fold == each], minlength=len(classes)) for each in np.unique(fold)]
     if min((classes - each).min() for each in own) < FEWEST_LABELS:
         return candidates[0]
-    right = [
-        sum(
-            np.sum(
-                classifier.fit(context[fold != each], label[fold != each]).predict(
-                    context[fold == each]
-                )
-                == label[fold == each]
-            )
-            for each in np.unique(fold)
-        )
-        for classifier in candidates
+    unseen = [
+        cross_val_predict(each, context, label, cv=PredefinedSplit(fold)) for each in candidates
     ]
-    return candidates[int(np.argmax(right))]
+    return candidates[int(np.argmax([np.sum(each == label) for each in unseen]))]

@@ -7,26 +7,12 @@ read so it is largest for constants. Averages over the action's trials alone, as
 make it the covariance of f and psi, and that is what is used here.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
+from bciigl.learn.logistic import minimum
 
-class Pair(NamedTuple):
-    """A predictor of the reward from the context and a decoder of it from the feedback.
-
-    Attributes
-    ----------
-    context : array, (context features + 1,)
-        u, then b.
-    feedback : array, (feedback features + 1,)
-        v, then d.
-    """
-
-    context: np.ndarray
-    feedback: np.ndarray
+ITERATIONS = 30
 
 
 def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -35,47 +21,35 @@ def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
 
 
 def gradient(
-    pair: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
-) -> tuple[float, Pair]:
-    """Return the covariance of prediction and decoding over trials, and its gradient."""
+    weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """Return the covariance of prediction and decoding over trials, and its gradient.
+
+    The weights are u, b, v and d, one after the other.
+    """
+    of_context, of_feedback = np.split(weights, [context.shape[1] + 1])
     share = np.full(len(context), 1.0) if weight is None else weight
     share = share / share.sum()
-    f, psi = predicted(pair.context, context), predicted(pair.feedback, feedback)
+    f, psi = predicted(of_context, context), predicted(of_feedback, feedback)
     f_centred, psi_centred = f - share @ f, psi - share @ psi
     by_context = share * psi_centred * f * (1 - f)
     by_feedback = share * f_centred * psi * (1 - psi)
-    return float(share @ (f * psi_centred)), Pair(
-        np.append(by_context @ context, by_context.sum()),
-        np.append(by_feedback @ feedback, by_feedback.sum()),
-    )
+    slopes = by_context @ context, by_context.sum(), by_feedback @ feedback, by_feedback.sum()
+    return float(share @ (f * psi_centred)), np.hstack(slopes)
 
 
 def refine(
-    start: Pair,
-    context: np.ndarray,
-    feedback: np.ndarray,
-    weight: np.ndarray | None = None,
-    *,
-    ridge: float = 1e-3,
-    iterations: int = 30,
-) -> Pair:
-    """Return the pair that L-BFGS reaches from `start`.
+    start: np.ndarray, context: np.ndarray, feedback: np.ndarray, *, ridge: float = 1e-3
+) -> np.ndarray:
+    """Return the weights that L-BFGS reaches from `start`.
 
     A ridge on u and v keeps the logistic functions from hardening to what single trials say.
     """
-    split = len(start.context)
-    penalty = np.full(split + len(start.feedback), ridge)
-    penalty[[split - 1, -1]] = 0.0
+    penalty = np.full(len(start), ridge)
+    penalty[[context.shape[1], -1]] = 0.0
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        pair = Pair(weights[:split], weights[split:])
-        value, slope = gradient(pair, context, feedback, weight)
-        return (
-            -value + 0.5 * penalty @ weights**2,
-            -np.concatenate(slope) + penalty * weights,
-        )
+        value, slope = gradient(weights, context, feedback)
+        return -value + 0.5 * penalty @ weights**2, -slope + penalty * weights
 
-    found = minimize(
-        loss, np.concatenate(start), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
-    ).x
-    return Pair(found[:split], found[split:])
+    return minimum(loss, start, ITERATIONS)

@@ -8,15 +8,17 @@ The search climbs the smooth form of J (softmax policy, logistic decoder, ridge)
 What is returned and scored is its sharp limit: the policy's first choice, and a decoder of 0 or 1.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
-from bciigl.learn.canonical import Axes
-from bciigl.learn.interactions import Prepared
+from bciigl.learn.canonical import whitening
+from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.logistic import minimum
 from bciigl.learn.mixture import softmax
 
 # Chosen on action-exclusive feedback: a stronger ridge underfits, a weaker one lets policies that
@@ -33,65 +35,43 @@ CONSTANT = 0.9
 
 
 class Solution(NamedTuple):
-    """A policy and a decoder.
+    """A policy and a decoder, their biases last."""
 
-    Attributes
-    ----------
-    policy_weights : array, (context features, actions)
-    policy_bias : array, (actions,)
-    decoder_weights : array, (feedback features,)
-    decoder_bias : float
-    """
-
-    policy_weights: np.ndarray
-    policy_bias: np.ndarray
-    decoder_weights: np.ndarray
-    decoder_bias: float
+    policy: np.ndarray  # (context features + 1, actions)
+    decoder: np.ndarray  # (feedback features + 1,)
 
     def choose(self, context: np.ndarray) -> np.ndarray:
         """Return the policy's first choice for each context, (trials,)."""
-        return np.argmax(context @ self.policy_weights + self.policy_bias, axis=1)
+        return np.argmax(_scores(context, self.policy), axis=1)
 
-    def decode(self, feedback: np.ndarray) -> np.ndarray:
-        """Return the decoded reward, 0 or 1, of each feedback, (trials,)."""
-        return (feedback @ self.decoder_weights + self.decoder_bias > 0).astype(float)
+
+def _scores(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return features @ weights[:-1] + weights[-1]
 
 
 class Search(NamedTuple):
-    """What was found.
-
-    Attributes
-    ----------
-    solution : Solution
-    objective : float
-        Of the solution, on all trials.
-    held_out : array, (restarts,)
-        Objective of each restart on the half of the trials that it had not seen.
-    constant : array of bool, (restarts,)
-        Whether the policy of each restart chooses one action nearly always.
-    """
+    """What was found."""
 
     solution: Solution
-    objective: float
-    held_out: np.ndarray
-    constant: np.ndarray
+    objective: float  # on all trials
+    held_out: np.ndarray  # (restarts,): objective on the half of the trials that was not seen
+    constant: np.ndarray  # (restarts,): whether one action is chosen nearly always
+
+
+def nothing(data: Prepared) -> Search:
+    """Return what is found where there is too little to search."""
+    policy = np.zeros((data.context.shape[1] + 1, data.n_actions))
+    solution = Solution(policy, np.zeros(data.feedback.shape[1] + 1))
+    return Search(solution, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
 def objective_terms(
-    taken: np.ndarray, decoded: np.ndarray, weight: np.ndarray, n_actions: int
+    taken: np.ndarray, decoded: np.ndarray | float, weight: np.ndarray, n_actions: int
 ) -> np.ndarray:
     """Return each trial's term of the objective, whose mean it is, (trials,).
 
-    Parameters
-    ----------
-    taken : array, (trials,)
-        The policy's probability of the action taken.
-    decoded : array, (trials,)
-        Decoded reward, 0 to 1.
-    weight : array, (trials,)
-        Importance: inverse propensity, 1 on average.
-    n_actions : int
-        The bad policy is uniform over so many.
+    `taken` is the policy's probability of the action taken, `decoded` the reward, 0 to 1, `weight`
+    the inverse propensity, 1 on average. The bad policy is uniform over all actions.
     """
     return (n_actions * taken - 1) * weight * decoded
 
@@ -99,22 +79,16 @@ def objective_terms(
 def sharp_terms(solution: Solution, data: Prepared) -> np.ndarray:
     """Return each trial's term of a solution's objective, (trials,)."""
     taken = solution.choose(data.context) == data.action
-    return objective_terms(taken, solution.decode(data.feedback), data.weight, data.n_actions)
+    decoded = (_scores(data.feedback, solution.decoder) > 0).astype(float)
+    return objective_terms(taken, decoded, data.weight, data.n_actions)
 
 
 def maximise(data: Prepared, rng: np.random.Generator) -> Search:
-    """Return the policy and the decoder of the best of many restarts.
+    """Return the policy and the decoder of the best of many restarts, for data that is scaled.
 
     The objective on the same trials is a bad judge: where trials are few, a policy that avoids the
     reward can overfit to more than the truth has. So each restart climbs on one half of the trials
     and is judged on the other, both ways round. The best climbs further on all trials.
-
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled.
-    rng : Generator
-        Splits the trials into halves and draws the random starts.
     """
     some = data.rows(rng.permutation(data.trials)[:MOST_RESTARTED])
     halves = np.arange(some.trials)[::2], np.arange(some.trials)[1::2]
@@ -124,13 +98,9 @@ def maximise(data: Prepared, rng: np.random.Generator) -> Search:
     held_out = judge(some, groups, halves)
     restarts = groups[0] + groups[1]
     best = sharpen(data, climb(data, restarts[int(np.argmax(held_out))]))
-    constant = np.array([most_chosen(each, data) > CONSTANT for each in restarts])
+    most_chosen = [np.bincount(each.choose(data.context)).max() for each in restarts]
+    constant = np.array(most_chosen) / data.trials > CONSTANT
     return Search(best, float(sharp_terms(best, data).mean()), held_out, constant)
-
-
-def most_chosen(solution: Solution, data: Prepared) -> float:
-    """Return how often a policy chooses the action that it chooses most, 0 to 1."""
-    return float(np.bincount(solution.choose(data.context)).max() / data.trials)
 
 
 def judge(
@@ -151,15 +121,12 @@ def judge(
 
 def climb(data: Prepared, start: Solution) -> Solution:
     """Return where L-BFGS gets on the smooth objective."""
-    found = minimize(
-        smooth_loss,
-        _packed(start),
-        args=(data,),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": ITERATIONS},
-    )
-    return _unpacked(found.x, data)
+    return _unpacked(minimum(partial(smooth_loss, data=data), np.append(*start), ITERATIONS), data)
+
+
+def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
+    policy, decoder = np.split(parameters, [-1 - data.feedback.shape[1]])
+    return Solution(policy.reshape(-1, data.n_actions), decoder)
 
 
 def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarray]:
@@ -167,26 +134,27 @@ def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarr
 
     Biases are not penalised: constant policies must cost nothing.
     """
-    guess = _unpacked(parameters, data)
+    policy_weights, decoder = _unpacked(parameters, data)
     trials, rows = data.trials, np.arange(data.trials)
     ridge = RIDGE / trials
-    policy = softmax(data.context @ guess.policy_weights + guess.policy_bias)
+    policy = softmax(_scores(data.context, policy_weights))
     taken = policy[rows, data.action]
-    decoded = expit(data.feedback @ guess.decoder_weights + guess.decoder_bias)
-    value = objective_terms(taken, decoded, data.weight, data.n_actions).mean()
-    value -= ridge / 2 * (np.sum(guess.policy_weights**2) + np.sum(guess.decoder_weights**2))
+    decoded = expit(_scores(data.feedback, decoder))
+    terms = objective_terms(taken, decoded, data.weight, data.n_actions)
+    penalised = policy_weights[:-1], decoder[:-1]
+    value = terms.mean() - ridge / 2 * sum(np.sum(each**2) for each in penalised)
 
     gain = data.n_actions * data.weight * decoded * taken / trials
     by_score = -policy * gain[:, None]
     by_score[rows, data.action] += gain
-    by_odds = (data.n_actions * taken - 1) * data.weight * decoded * (1 - decoded) / trials
-    slope = Solution(
-        data.context.T @ by_score - ridge * guess.policy_weights,
+    by_odds = terms * (1 - decoded) / trials
+    slopes = (
+        data.context.T @ by_score - ridge * policy_weights[:-1],
         by_score.sum(axis=0),
-        data.feedback.T @ by_odds - ridge * guess.decoder_weights,
+        data.feedback.T @ by_odds - ridge * decoder[:-1],
         by_odds.sum(),
     )
-    return -value, -_packed(slope)
+    return -value, -np.concatenate([np.ravel(each) for each in slopes])
 
 
 def sharpen(data: Prepared, solution: Solution) -> Solution:
@@ -195,21 +163,19 @@ def sharpen(data: Prepared, solution: Solution) -> Solution:
     With the policy fixed, the objective is a weighted 0/1 loss of the decoder alone.
     """
     taken = solution.choose(data.context) == data.action
-    gain = (data.n_actions * taken - 1) * data.weight / data.trials
+    gain = objective_terms(taken, 1.0, data.weight, data.n_actions) / data.trials
     ridge = DECODER_RIDGE / data.trials
 
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, bias = parameters[:-1], parameters[-1]
-        decoded = expit(data.feedback @ weights + bias)
+    def loss(decoder: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = decoder[:-1]
+        decoded = expit(_scores(data.feedback, decoder))
         slope = gain * decoded * (1 - decoded)
         value = ridge / 2 * weights @ weights - gain @ decoded
         return value, np.append(ridge * weights - data.feedback.T @ slope, -slope.sum())
 
-    start = np.append(solution.decoder_weights, solution.decoder_bias)
-    options = {"maxiter": ITERATIONS}
-    weights = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x[:-1]
-    bias = -best_threshold(data.feedback @ weights, gain)
-    return solution._replace(decoder_weights=weights, decoder_bias=bias)
+    weights = minimum(loss, solution.decoder, ITERATIONS)[:-1]
+    threshold = best_threshold(data.feedback @ weights, gain)
+    return solution._replace(decoder=np.append(weights, -threshold))
 
 
 def best_threshold(scores: np.ndarray, gain: np.ndarray) -> float:
@@ -229,72 +195,39 @@ def best_threshold(scores: np.ndarray, gain: np.ndarray) -> float:
 def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
     """Return at least 10 starts: canonical pairs, constant policies and random ones."""
     features, actions = data.context.shape[1], data.n_actions
+    policies = np.zeros((min(CONSTANT_STARTS, actions) + RANDOM_STARTS, features + 1, actions))
     # Of many actions, those taken most often stand for all.
-    constant = np.argsort(-data.taken)[:CONSTANT_STARTS]
-    policies = [(np.zeros((features, actions)), 2 * np.eye(actions)[each]) for each in constant]
-    policies += [
-        (rng.standard_normal((features, actions)) / np.sqrt(features), np.zeros(actions))
-        for _ in range(RANDOM_STARTS)
-    ]
-    return [_scaled(data, each) for each in _canonical_starts(data) + _fitted(data, policies)]
+    for policy, action in zip(policies, np.argsort(-data.taken)[:CONSTANT_STARTS], strict=False):
+        policy[-1, action] = 2
+    for policy in policies[-RANDOM_STARTS:]:
+        policy[:-1] = rng.standard_normal((features, actions)) / np.sqrt(features)
+    of_feedback = whitening(data.feedback, WHITENING_RIDGE)
+    found = list(_canonical_starts(data, of_feedback))
+    for policy in policies:
+        # The decoder is the least-squares one of the policy's gain over the bad policy.
+        taken = of_action(softmax(_scores(data.context, policy)), data.action)
+        gain = objective_terms(taken, 1.0, data.weight, data.n_actions)
+        found.append((policy, of_feedback @ (of_feedback.T @ (data.feedback.T @ gain))))
+    return [_scaled(data, *each) for each in found]
 
 
-def _fitted(data: Prepared, policies: list[tuple[np.ndarray, np.ndarray]]) -> list[Solution]:
-    """Return each policy with the least-squares decoder of its gain over the bad policy."""
-    whitening = _whitening(data.feedback)
-    rows = np.arange(data.trials)
-    found = []
-    for weights, bias in policies:
-        taken = softmax(data.context @ weights + bias)[rows, data.action]
-        gain = objective_terms(taken, np.ones(data.trials), data.weight, data.n_actions)
-        decoder = whitening @ (whitening.T @ (data.feedback.T @ gain))
-        found.append(Solution(weights, bias, decoder, 0.0))
-    return found
-
-
-def _canonical_starts(data: Prepared) -> list[Solution]:
-    """Return the first canonical pairs of context with action and feedback, with either sign."""
+def _canonical_starts(data: Prepared, of_feedback: np.ndarray) -> Iterator[tuple]:
+    """Give the first canonical pairs of context with action and feedback, with either sign."""
     extended = np.column_stack([data.context, np.ones(data.trials)])
-    of_context, of_feedback = _whitening(extended), _whitening(data.feedback)
+    of_context = whitening(extended, WHITENING_RIDGE)
     x, y = extended @ of_context, data.feedback @ of_feedback
-    cross = np.array(
-        [x[data.action == each].T @ y[data.action == each] for each in range(data.n_actions)]
-    )
+    taken = [data.action == each for each in range(data.n_actions)]
+    cross = np.array([x[mine].T @ y[mine] for mine in taken])
     pairs = np.linalg.eigh(np.einsum("kij,kil->jl", cross, cross))[1][:, ::-1]
-    found = []
     for pair in pairs.T[:CANONICAL_STARTS]:
         policy = of_context @ (cross @ pair).T
         for sign in (1, -1):
-            found.append(
-                Solution(sign * policy[:-1], sign * policy[-1], sign * of_feedback @ pair, 0.0)
-            )
-    return found
+            yield sign * policy, sign * of_feedback @ pair
 
 
-def _whitening(features: np.ndarray) -> np.ndarray:
-    axes = Axes.of(features)
-    return axes.vectors * axes.scale(WHITENING_RIDGE)
-
-
-def _scaled(data: Prepared, start: Solution) -> Solution:
+def _scaled(data: Prepared, policy: np.ndarray, decoder: np.ndarray) -> Solution:
     """Return a start with scores of a useful spread."""
-    scores = data.context @ start.policy_weights + start.policy_bias
-    of_policy = np.std(scores - scores.mean(axis=1, keepdims=True))
-    of_decoder = np.std(data.feedback @ start.decoder_weights)
-    policy, decoder = (SPREAD / max(each, 1e-12) for each in (of_policy, of_decoder))
-    return Solution(
-        start.policy_weights * policy,
-        start.policy_bias * policy,
-        start.decoder_weights * decoder,
-        0.0,
-    )
-
-
-def _packed(solution: Solution) -> np.ndarray:
-    return np.concatenate([np.ravel(part) for part in solution])
-
-
-def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
-    of_policy = data.context.shape[1] * data.n_actions
-    weights, bias, decoder = np.split(parameters, [of_policy, of_policy + data.n_actions])
-    return Solution(weights.reshape(-1, data.n_actions), bias, decoder[:-1], decoder[-1])
+    scores = _scores(data.context, policy)
+    of_policy = SPREAD / max(np.std(scores - scores.mean(axis=1, keepdims=True)), 1e-12)
+    of_decoder = SPREAD / max(np.std(data.feedback @ decoder), 1e-12)
+    return Solution(policy * of_policy, np.append(decoder * of_decoder, 0.0))

@@ -1,7 +1,7 @@
 """Does a learner know what it is doing? A verdict without labels, from runs it had not seen."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from bciigl.learn.canonical import Axes
+from bciigl.learn.canonical import whitening
 from bciigl.learn.evidence import Evidence, information, orientation, placebo
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
@@ -19,17 +19,16 @@ from bciigl.learn.interactions import (
     Scaling,
     folds,
     less_means,
+    of_action,
 )
 from bciigl.learn.search import Found, Task
 from bciigl.learn.symmetry import break_symmetry
 
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
-NO_EVIDENCE = 1.0
-ENOUGH_EVIDENCE = 3.0
-ENOUGH_STABILITY = 0.75
+NO_EVIDENCE, ENOUGH_EVIDENCE = 1.0, 3.0
 CLEARLY_TOLD = 4.0
-LARGEST_WRONG_FLIP = 0.2
+ENOUGH_STABILITY, LARGEST_WRONG_FLIP = 0.75, 0.2
 LEAK_SHARE = 2.0
 SMALLEST_MARGIN = 0.01
 FEWEST_RUNS = 5
@@ -58,13 +57,13 @@ class Verdict:
 
     def named(self, options: Sequence[object] | None) -> "Verdict":
         """Return the same with the options' own names in place of "action 1", if there are any."""
+        if options is None:
+            return self
 
         def name(found: re.Match) -> str:
             number = int(found[1])
             return f"option {str(options[number])!r}" if number < len(options) else found[0]
 
-        if options is None:
-            return self
         return replace(self, reason=re.sub(r"\baction (\d+)\b", name, self.reason))
 
     def __str__(self) -> str:
@@ -74,33 +73,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ActionDiagnosis:
-    """How well the reward of one action is decoded.
+    """How well the reward of one action is decoded, on unseen runs.
 
-    Attributes
-    ----------
-    action : int
-    trials : int
-        How often it was taken.
-    separation : float
-        Distance of decoded match and mismatch, in units of their width, on unseen runs.
-    match_rate : float
-        Estimated share of rewarded trials, of those whose rate is known or expected: catch
-        trials if there are any, otherwise uniform guesses.
-    interval : tuple of float
-        95 % interval of the match rate.
-    margin : float
-        Distance of the match rate from 1/2.
-    wrong_flip : float
-        Probability that match and mismatch are confused.
+    The match rate is that of trials whose rate is known or expected: catch trials if there are any,
+    otherwise uniform guesses.
     """
 
     action: int
-    trials: int
-    separation: float
-    match_rate: float
-    interval: tuple[float, float]
-    margin: float
-    wrong_flip: float
+    trials: int  # how often it was taken
+    separation: float  # of decoded match and mismatch, in units of their width
+    match_rate: float  # estimated share of rewarded trials
+    interval: tuple[float, float]  # 95 %, of the match rate
+    margin: float  # distance of the match rate from 1/2
+    wrong_flip: float  # probability that match and mismatch are confused
 
 
 @dataclass(frozen=True)
@@ -109,10 +94,9 @@ class Diagnosis(Verdict):
 
     Attributes
     ----------
-    information : float
-        What a context tells of the feedback to come, nats per trial, on unseen runs.
-    information_t : float
-        The same as a t statistic over runs.
+    information, information_t : float
+        What a context tells of the feedback to come, nats per trial, on unseen runs; and its t
+        statistic over runs.
     placebo : float
         What the next trial's context tells of it: noise that lasts, nats per trial.
     upright : float
@@ -120,21 +104,15 @@ class Diagnosis(Verdict):
         per trial.
     stability : float
         Share of contexts for which a policy that had not seen their run chooses as the final one.
-    chosen : float
+    chosen, chosen_t : float
         Decoded reward where the action taken is the choice of a policy that had not seen the run,
-        less that where it is not.
-    chosen_t : float
-        The same as a t statistic.
-    leak : float
+        less that where it is not; and its t statistic.
+    leak, leak_t : float
         Correlation of context and feedback beyond action and reward, on trials it was not sought
-        in.
-    leak_t : float
-        The same as a t statistic.
-    guess_told : float
-        How often the action can be told from the context, on unseen folds, less chance; where
-        guesses are said to have been uniform it should not be told at all.
-    guess_told_t : float
-        The same as a t statistic.
+        in; and its t statistic.
+    guess_told, guess_told_t : float
+        How often the action can be told from the context, on unseen folds, less chance, and its t
+        statistic; where guesses are said to have been uniform it should not be told at all.
     actions : tuple of ActionDiagnosis
     """
 
@@ -154,11 +132,8 @@ class Diagnosis(Verdict):
 
 def too_few_trials(data: Prepared) -> Verdict:
     """Return the verdict about a learner that had next to nothing to learn from."""
-    return Verdict(
-        DO_NOT_USE,
-        f"{data.trials} trials are too few to learn from: the policy always chooses action 0.",
-        "Record more trials.",
-    )
+    reason = f"{data.trials} trials are too few to learn from: the policy always chooses action 0."
+    return Verdict(DO_NOT_USE, reason, "Record more trials.")
 
 
 def diagnosed(task: Task, found: Found) -> Diagnosis:
@@ -167,26 +142,20 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
     told, lasting = information(evidence, data), placebo(evidence, data)
     choice = evidence.context.argmax(axis=1)
     final = found.model.context_scores(data.context).argmax(axis=1)
-    chosen, chosen_t = _difference(expit(evidence.feedback), choice == data.action)
-    leak, leak_t = leaked(task, found)
-    guess_told, guess_told_t = action_told(data, task.fold)
-    numbers = {
-        "information": float(told.mean()),
-        "information_t": _t_over_runs(told, data.run),
-        "placebo": float(lasting.mean()) if len(lasting) else 0.0,
-        "upright": float(task.weight @ orientation(evidence, task.rate) / data.trials),
-        "stability": float((choice == final).mean()),
-        "chosen": chosen,
-        "chosen_t": chosen_t,
-        "leak": leak,
-        "leak_t": leak_t,
-        "guess_told": guess_told,
-        "guess_told_t": guess_told_t,
-        "actions": tuple(
-            _action_diagnosis(task, evidence, action) for action in range(data.n_actions)
-        ),
-    }
-    return Diagnosis(*_verdict(task, numbers), **numbers)
+    actions = (_action_diagnosis(task, evidence, action) for action in range(data.n_actions))
+    numbers = (
+        float(told.mean()),
+        _t_over_runs(told, data.run),
+        float(lasting.mean()) if len(lasting) else 0.0,
+        float(task.weight @ orientation(evidence, task.rate) / data.trials),
+        float((choice == final).mean()),
+        *_difference(expit(evidence.feedback), choice == data.action),
+        *leaked(task, found),
+        *action_told(data, task.fold),
+        tuple(actions),
+    )
+    verdict = next(_verdicts(task, Diagnosis("", "", "", *numbers)))
+    return Diagnosis(*verdict, *numbers)
 
 
 def leaked(task: Task, found: Found) -> tuple[float, float]:
@@ -196,19 +165,27 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
     that even folds suggest, on odd folds, and vice versa.
     """
     data = task.data
-    decoded = 2 * data.action + (found.reward(data.action) > 0.5)
+    decoded = 2 * data.action + (of_action(found.belief, data.action) > 0.5)
     option = found.belief.argmax(axis=1) if found.model.one_right else decoded
-    context, feedback = less_means(data.context, option), less_means(data.feedback, decoded)
-    half = task.fold % 2 == 1
-    return _cross_validated_correlation(context, feedback, half)
+    left, right = less_means(data.context, option), less_means(data.feedback, decoded)
+    odd = task.fold % 2 == 1
+    if min(odd.sum(), (~odd).sum()) < 10:
+        return 0.0, 0.0
+    scores = np.zeros((2, len(odd)))
+    for seek in (odd, ~odd):
+        a, b = (whitening(side[seek], SMALL_RIDGE) for side in (left, right))
+        pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
+        along = left[~seek] @ a @ pair[0][:, 0], right[~seek] @ b @ pair[2][0]
+        for row, values in zip(scores, along, strict=True):
+            row[~seek] = (values - values.mean()) / max(values.std(), 1e-12)
+    correlation = float((scores[0] * scores[1]).mean())
+    return correlation, float(correlation * np.sqrt(len(odd)))
 
 
 def refuse_adaptive(data: Prepared) -> None:
     """Raise `InputError` if contexts tell the actions of interactions without propensities."""
-    if data.trials < FEWEST_TRIALS:
-        return
-    scaled = Scaling.of(data.context, data.run).apply(data.context, data.run)
-    if action_told(data._replace(context=scaled), folds(data.run))[1] > CLEARLY_TOLD:
+    scaled = data._replace(context=Scaling.of(data.context, data.run).apply(data.context, data.run))
+    if data.trials >= FEWEST_TRIALS and action_told(scaled, folds(data.run))[1] > CLEARLY_TOLD:
         raise InputError(
             "actions can be told from contexts, so they were not guessed uniformly; give "
             "propensity, the probability with which each action was taken (if they were guessed "
@@ -246,42 +223,26 @@ def _discriminant(context: np.ndarray, acted: np.ndarray, unseen: np.ndarray) ->
 
 
 def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """Return the most likely share of rewarded trials, and its standard error.
-
-    Parameters
-    ----------
-    ratio : array, (trials,)
-        Log-likelihood ratio of reward.
-    weight : array, (trials,)
-        Importance of each trial.
-    """
+    """Return the most likely share of rewarded trials, by likelihood ratios, and its error."""
     rate = 0.5
     for _ in range(200):
         # One trial of either kind is taken for granted, so that few trials are never sure.
         before = rate
-        rate = float((weight @ _posterior(rate, ratio) + 1) / (weight.sum() + 2))
+        rate = float((weight @ expit(logit(rate) + ratio) + 1) / (weight.sum() + 2))
         if abs(rate - before) < 1e-6:
             break
     # The slope of a trial's log-likelihood in the rate.
-    slope = (_posterior(rate, ratio) - rate) / (rate * (1 - rate))
+    slope = (expit(logit(rate) + ratio) - rate) / (rate * (1 - rate))
     told = weight @ slope**2
     if told < 1e-6:
         return rate, 0.5
     return rate, float(min(np.sqrt(weight**2 @ slope**2) / told, 0.5))
 
 
-def _posterior(rate: float, ratio: np.ndarray) -> np.ndarray:
-    return expit(logit(rate) + ratio)
-
-
 def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:
-    data = task.data
-    mine = data.action == action
-    rows = np.flatnonzero(mine)
-    for told in (mine & task.catch, mine & (task.rate != 0.5)):
-        if told.any():
-            rows = np.flatnonzero(told)
-            break
+    mine = task.data.action == action
+    told = (mine & task.data.catch, mine & (task.rate != 0.5), mine)
+    rows = np.flatnonzero(next(filter(np.any, told), mine))
     if not len(rows):
         return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)
     ratio, weight = evidence.feedback[rows], task.weight[rows]
@@ -298,79 +259,54 @@ def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiag
     )
 
 
-def _verdict(task: Task, numbers: dict[str, Any]) -> tuple[str, str, str]:
-    """Return verdict, reason and remedy."""
+def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
+    """Give verdict, reason and remedy of all that can be said; the first counts."""
     unseen = "runs" if task.data.run.max() > 0 else "trials"
-    evidence = (
-        f"{numbers['information']:.2f} nats a trial, t = {numbers['information_t']:.1f}, "
-        f"{ENOUGH_EVIDENCE:g} is enough"
-    )
-    if numbers["information_t"] < NO_EVIDENCE:
-        return (
-            DO_NOT_USE,
-            f"what contexts predict does not fit the feedback of {unseen} it had not seen "
-            f"({evidence}).",
-            "Record more trials, or make the response to match and mismatch stronger.",
-        )
-    doubt = _doubt(task, numbers)
-    if doubt is not None:
-        return DOUBTFUL, *doubt
-    return (
-        TRUST,
-        f"what contexts predict fits the feedback of {unseen} it had not seen ({evidence}), and "
-        f"policies learned from the other {unseen} choose the same in "
-        f"{100 * numbers['stability']:.0f} % of them ({100 * ENOUGH_STABILITY:.0f} % is enough).",
-        "",
-    )
-
-
-def _doubt(task: Task, numbers: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the first reason not to trust, and its remedy."""
+    t = f"t = {found.information_t:.1f}, {ENOUGH_EVIDENCE:g} is enough"
+    same, enough = f"{100 * found.stability:.0f} %", f"{100 * ENOUGH_STABILITY:.0f} % is enough"
+    seen = f"feedback of {unseen} it had not seen ({found.information:.2f} nats a trial, {t})"
+    if found.information_t < NO_EVIDENCE:
+        remedy = "Record more trials, or make the response to match and mismatch stronger."
+        yield DO_NOT_USE, f"what contexts predict does not fit the {seen}.", remedy
     if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
-        return (
+        yield (
+            DOUBTFUL,
             "how often guesses match is not known, or match and mismatch are equally frequent, so"
             " which is which cannot be known: the policy is either right or exactly wrong.",
             "Add uniform guesses, or catch trials with a match rate far from 1/2 (catch trials),"
             " or a third option.",
         )
-    if numbers["guess_told_t"] > CLEARLY_TOLD:
-        return (
+    if found.guess_told_t > CLEARLY_TOLD:
+        yield (
+            DOUBTFUL,
             "the actions can be told from the contexts, though they are said to have been guessed"
             " uniformly.",
             "Give the propensities of the guesses, and estimate contexts from frames before them.",
         )
-    rare = [each for each in numbers["actions"] if each.trials < FEWEST_TRIALS_OF_ACTION]
-    if rare:
-        return (
-            f"action {rare[0].action} was taken in {rare[0].trials} trials only.",
-            "Record more trials, in which every action is tried.",
-        )
-    if numbers["information_t"] < ENOUGH_EVIDENCE:
-        return (
-            "what contexts predict hardly fits the feedback that it had not seen "
-            f"(t = {numbers['information_t']:.1f}, {ENOUGH_EVIDENCE:g} is enough).",
-            "Record more trials.",
-        )
-    if numbers["leak"] > LEAK_SHARE * numbers["chosen"] and numbers["leak_t"] > ENOUGH_EVIDENCE:
-        return (
+    for each in found.actions:
+        if each.trials < FEWEST_TRIALS_OF_ACTION:
+            reason = f"action {each.action} was taken in {each.trials} trials only."
+            yield DOUBTFUL, reason, "Record more trials, in which every action is tried."
+    if found.information_t < ENOUGH_EVIDENCE:
+        reason = f"what contexts predict hardly fits the feedback that it had not seen ({t})."
+        yield DOUBTFUL, reason, "Record more trials."
+    if found.leak > LEAK_SHARE * found.chosen and found.leak_t > ENOUGH_EVIDENCE:
+        yield (
+            DOUBTFUL,
             "contexts leak into the feedback beyond action and reward "
-            f"(r = {numbers['leak']:.2f}) more than the reward shows in it.",
+            f"(r = {found.leak:.2f}) more than the reward shows in it.",
             "Estimate contexts from frames before the guess alone, and remove slow drift.",
         )
-    if numbers["stability"] < ENOUGH_STABILITY:
-        return (
-            "policies learned from other trials choose the same in "
-            f"{100 * numbers['stability']:.0f} % only ({100 * ENOUGH_STABILITY:.0f} % is enough).",
-            "Record more trials.",
-        )
-    unsure = [each for each in numbers["actions"] if each.wrong_flip > LARGEST_WRONG_FLIP]
-    if unsure:
-        return (
-            f"match and mismatch of action {unsure[0].action} may be confused "
-            f"(probability {unsure[0].wrong_flip:.2f}).",
-            "Add catch trials with a match rate far from 1/2.",
-        )
-    return None
+    if found.stability < ENOUGH_STABILITY:
+        reason = f"policies learned from other trials choose the same in {same} only ({enough})."
+        yield DOUBTFUL, reason, "Record more trials."
+    for each in found.actions:
+        if each.wrong_flip > LARGEST_WRONG_FLIP:
+            confused = f"match and mismatch of action {each.action} may be confused"
+            reason = f"{confused} (probability {each.wrong_flip:.2f})."
+            yield DOUBTFUL, reason, "Add catch trials with a match rate far from 1/2."
+    others = f"policies learned from the other {unseen} choose the same in {same} of them"
+    yield TRUST, f"what contexts predict fits the {seen}, and {others} ({enough}).", ""
 
 
 def _difference(values: np.ndarray, chosen: np.ndarray) -> tuple[float, float]:
@@ -391,24 +327,3 @@ def _t_over_runs(values: np.ndarray, run: np.ndarray) -> float:
     if len(values) < 2:
         return 0.0
     return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))
-
-
-def _cross_validated_correlation(
-    left: np.ndarray, right: np.ndarray, half: np.ndarray
-) -> tuple[float, float]:
-    """Return the correlation along the pair that the other half suggests, and its t."""
-    if min(half.sum(), (~half).sum()) < 10:
-        return 0.0, 0.0
-    scores = np.zeros((2, len(half)))
-    for seek in (half, ~half):
-        axes = [Axes.of(side[seek]) for side in (left, right)]
-        a, b = (each.vectors * each.scale(SMALL_RIDGE) for each in axes)
-        pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
-        scores[0, ~seek] = _standardised(left[~seek] @ a @ pair[0][:, 0])
-        scores[1, ~seek] = _standardised(right[~seek] @ b @ pair[2][0])
-    correlation = float((scores[0] * scores[1]).mean())
-    return correlation, float(correlation * np.sqrt(len(half)))
-
-
-def _standardised(values: np.ndarray) -> np.ndarray:
-    return (values - values.mean()) / max(values.std(), 1e-12)

@@ -13,18 +13,10 @@ _TRUST = (1.0, 0.9, 0.7, 0.5, 0.3)
 
 
 class Evidence(NamedTuple):
-    """What each view alone says of each trial, by parameters that have not seen it.
+    """What each view alone says of each trial, by parameters that have not seen it."""
 
-    Attributes
-    ----------
-    context : array, (trials, actions)
-        Probability that each action is right.
-    feedback : array, (trials,)
-        Log-likelihood ratio of reward of the action taken.
-    """
-
-    context: np.ndarray
-    feedback: np.ndarray
+    context: np.ndarray  # (trials, actions): probability that each action is right
+    feedback: np.ndarray  # (trials,): log-likelihood ratio of reward of the action taken
 
     def rows(self, index: np.ndarray) -> "Evidence":
         """Return that of some of the trials."""
@@ -48,7 +40,15 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     without the trial, are about the same thing. It is the contrastive objective as a likelihood:
     what true pairs have that shuffled pairs have not.
     """
-    return _gain(evidence.context, evidence.feedback, data)
+    if not data.trials:
+        return np.zeros(0)
+    predicted, ratio = evidence.predicted(data.action), evidence.feedback
+    mean = data.means(predicted)[data.action]
+    base = _log_likelihood(mean, ratio)
+    # People lapse: a prediction that is nearly sure may be wrong now and then, and each is taken as
+    # seriously as is best.
+    gains = [_log_likelihood(mean + trust * (predicted - mean), ratio) - base for trust in _TRUST]
+    return max(gains, key=np.sum)
 
 
 def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
@@ -58,7 +58,7 @@ def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
     (trials that have a next one in their run,).
     """
     now = np.flatnonzero(data.run[1:] == data.run[:-1])
-    return _gain(evidence.context[now + 1], evidence.feedback[now], data.rows(now))
+    return information(Evidence(evidence.context[now + 1], evidence.feedback[now]), data.rows(now))
 
 
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
@@ -74,19 +74,6 @@ def net_information(evidence: Evidence, data: Prepared) -> float:
     """Return the mean information beyond what the placebo has too, in nats per trial."""
     lasting = placebo(evidence, data).sum() / data.trials
     return float(information(evidence, data).mean() - max(lasting, 0.0))
-
-
-def _gain(right: np.ndarray, ratio: np.ndarray, data: Prepared) -> np.ndarray:
-    """Return the gain in log-likelihood by predictions, each taken as seriously as is best."""
-    if not len(ratio):
-        return np.zeros(0)
-    action = data.action
-    predicted = of_action(right, action)
-    mean = (np.bincount(action, predicted, data.n_actions) / np.maximum(data.taken, 1))[action]
-    base = _log_likelihood(mean, ratio)
-    # People lapse: a prediction that is nearly sure may be wrong now and then.
-    gains = [_log_likelihood(mean + trust * (predicted - mean), ratio) - base for trust in _TRUST]
-    return max(gains, key=np.sum)
 
 
 def _log_likelihood(reward: np.ndarray, ratio: np.ndarray) -> np.ndarray:

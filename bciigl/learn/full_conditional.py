@@ -6,23 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.registry import Specification
-from bciigl.base.threads import one_thread
-from bciigl.learn.decoded_return import Search, Solution, maximise
-from bciigl.learn.diagnose import (
-    DO_NOT_USE,
-    DOUBTFUL,
-    TRUST,
-    Verdict,
-    refuse_adaptive,
-    too_few_trials,
-)
-from bciigl.learn.interactions import (
-    FEWEST_TRIALS,
-    Prepared,
-    Scalings,
-    generator,
-    prepare,
-)
+from bciigl.learn.decoded_return import Search, maximise, nothing
+from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
+from bciigl.learn.interactions import FEWEST_TRIALS, Prepared, Scalings, generator
 from bciigl.learn.policy import DiagnosedPolicy
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
@@ -36,20 +22,13 @@ RIVAL = 0.8
 class FullConditionalDiagnosis(Verdict):
     """How far the assumptions of the method hold.
 
-    Attributes
-    ----------
-    objective : float
-        At the solution, on the trials it was learned from.
-    held_out_objective : float
-        Of the best restart, on the half of the trials that it had not seen.
-    constant_objective : float
-        The same of the best restart that ended in a constant policy. Where feedback depends on the
-        action it comes near the former, and the objective does not tell which is right.
+    Where feedback depends on the action, the best constant policy comes near the best of all, and
+    the objective does not tell which is right.
     """
 
-    objective: float
-    held_out_objective: float
-    constant_objective: float
+    objective: float  # at the solution, on the trials it was learned from
+    held_out_objective: float  # of the best restart, on the half of the trials it had not seen
+    constant_objective: float  # the same of the best restart that ended in a constant policy
 
 
 class FullConditionalIGL(DiagnosedPolicy):
@@ -89,71 +68,23 @@ class FullConditionalIGL(DiagnosedPolicy):
         self.n_actions = n_actions
         self.random_state = random_state
 
-    def fit(
-        self,
-        context: np.ndarray,
-        action: np.ndarray,
-        feedback: np.ndarray,
-        *,
-        propensity: np.ndarray | None = None,
-        run: np.ndarray | None = None,
-        catch: np.ndarray | None = None,
-    ) -> "FullConditionalIGL":
-        """Learn from recorded interactions.
-
-        Parameters
-        ----------
-        context, action, feedback, propensity, run
-            As in `ActionInclusiveIGL.fit`.
-        catch : array of bool, (trials,), optional
-            Ignored: the method's bad policy is the uniform one.
-        """
-        data = prepare(
-            context,
-            action,
-            feedback,
-            propensity=propensity,
-            run=run,
-            catch=catch,
-            n_actions=self.n_actions,
-        )
-        if propensity is None:
-            refuse_adaptive(data)
+    def _learn(self, data: Prepared) -> None:
         scalings = Scalings.of(data)
         data = scalings.apply(data)
-        with one_thread():
-            found = self._search(data)
-        self.context_scaling_, self.feedback_scaling_ = scalings
-        self.policy_ = np.vstack([found.solution.policy_weights, found.solution.policy_bias])
-        self.decoder_ = np.append(found.solution.decoder_weights, found.solution.decoder_bias)
-        self.objective_ = found.objective
-        self.restart_objectives_ = found.held_out
         enough = data.trials >= FEWEST_TRIALS
+        found = maximise(data, generator(self.random_state)) if enough else nothing(data)
+        self.context_scaling_, self.feedback_scaling_ = scalings
+        self.policy_, self.decoder_ = found.solution
+        self.objective_, self.restart_objectives_ = found.objective, found.held_out
         self.diagnosis_ = _diagnosed(found, data) if enough else too_few_trials(data)
-        self.n_actions_ = data.n_actions
-        self.n_features_in_ = data.context.shape[1]
-        return self
 
     def decode(
-        self,
-        feedback: np.ndarray,
-        action: np.ndarray | None = None,
-        *,
-        run: np.ndarray | None = None,
+        self, feedback: np.ndarray, action: object = None, *, run: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the decoded reward, 0 or 1, of each feedback, (trials,); `action` is not used."""
         check_is_fitted(self)
         scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
         return (scaled @ self.decoder_[:-1] + self.decoder_[-1] > 0).astype(float)
-
-    def _search(self, data: Prepared) -> Search:
-        if data.trials >= FEWEST_TRIALS:
-            return maximise(data, generator(self.random_state))
-        features, actions = data.context.shape[1], data.n_actions
-        nothing = Solution(
-            np.zeros((features, actions)), np.zeros(actions), np.zeros(data.feedback.shape[1]), 0.0
-        )
-        return Search(nothing, 0.0, np.zeros(0), np.zeros(0, bool))
 
 
 FULL_CI = Specification(
@@ -171,26 +102,17 @@ def _diagnosed(found: Search, data: Prepared) -> FullConditionalDiagnosis:
     # Three standard errors of the objective that a policy by chance would have.
     chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)
     rival = float(found.held_out[found.constant].max(initial=0.0))
-    numbers = (found.objective, best, rival)
+    unseen = "on trials it had not seen"
     if best < CONVINCING + chance:
-        return FullConditionalDiagnosis(
-            DOUBTFUL,
-            f"on trials it had not seen the objective is {best:.2f} only.",
-            "Record more trials.",
-            *numbers,
-        )
-    if rival > RIVAL * best:
-        return FullConditionalDiagnosis(
+        verdict = DOUBTFUL, f"{unseen} the objective is {best:.2f} only.", "Record more trials."
+    elif rival > RIVAL * best:
+        verdict = (
             DO_NOT_USE,
-            f"on trials it had not seen a constant policy has an objective of {rival:.2f}, the best"
-            f" one {best:.2f}: feedback tells the action, and which is right cannot be known.",
+            f"{unseen} a constant policy has an objective of {rival:.2f}, the best one {best:.2f}: "
+            "feedback tells the action, and which is right cannot be known.",
             "Use action-inclusive IGL (ai_igl).",
-            *numbers,
         )
-    return FullConditionalDiagnosis(
-        TRUST,
-        f"on trials it had not seen the objective is {best:.2f}, and no constant policy has more"
-        f" than {rival:.2f}.",
-        "",
-        *numbers,
-    )
+    else:
+        others = f"no constant policy has more than {rival:.2f}."
+        verdict = TRUST, f"{unseen} the objective is {best:.2f}, and {others}", ""
+    return FullConditionalDiagnosis(*verdict, found.objective, best, rival)

@@ -1,6 +1,7 @@
 """What a learner is given: recorded interactions, checked and made comparable between runs."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,34 +32,17 @@ class InputError(BciiglError, ValueError):
 class Interactions:
     """What happened, one row a trial: all that a learner without labels may see.
 
-    Attributes
-    ----------
-    context : array, (trials, features)
-        What the agent saw before it acted.
-    action : array of int, (trials,)
-        What it did, from 0; None where contexts are only to be tested on.
-    feedback : array, (trials, features)
-        What the brain answered; None as well.
-    propensity : array, (trials,), optional
-        The probability with which each action was taken; uniform by default.
-    run : array, (trials,), optional
-        The run of each trial, by its own number.
-    catch : array of bool, (trials,), optional
-        Catch trials, whose match rate is known.
-    match_rate : float or array, (actions,), optional
-        That match rate.
-    n_actions : int, optional
-        How many actions there are; by default one more than the largest.
+    Arrays are those of `DiagnosedPolicy.fit`; contexts may stand alone, to be tested on.
     """
 
     context: np.ndarray
     action: np.ndarray | None = None
     feedback: np.ndarray | None = None
     propensity: np.ndarray | None = None
-    run: np.ndarray | None = None
+    run: np.ndarray | None = None  # by its own number
     catch: np.ndarray | None = None
-    match_rate: Any = None
-    n_actions: int | None = None
+    match_rate: Any = None  # of catch trials, one number or one for each action
+    n_actions: int | None = None  # by default one more than the largest action
 
     @property
     def trials(self) -> int:
@@ -67,48 +51,24 @@ class Interactions:
 
     def rows(self, index: np.ndarray) -> "Interactions":
         """Return some of the trials."""
-        arrays = {name: getattr(self, name) for name in _BY_TRIAL}
+        names = ("context", "action", "feedback", "propensity", "run", "catch")
+        given = {name: getattr(self, name) for name in names}
         return replace(
-            self, **{name: each[index] for name, each in arrays.items() if each is not None}
+            self, **{name: each[index] for name, each in given.items() if each is not None}
         )
 
 
-_BY_TRIAL = ("context", "action", "feedback", "propensity", "run", "catch")
-
-
 class Prepared(NamedTuple):
-    """Interactions as learners compute with them, one row a trial.
-
-    Attributes
-    ----------
-    context : array, (trials, features)
-        What the agent saw before it acted.
-    action : array of int, (trials,)
-        What it did, 0 to `n_actions` - 1.
-    feedback : array, (trials, features)
-        What the brain answered.
-    weight : array, (trials,)
-        Importance: how much more often a uniform policy would have acted so; 1 on average.
-    uniform : array of bool, (trials,)
-        Whether all actions were equally probable.
-    certain : array of bool, (trials,)
-        Whether no other action was possible.
-    run : array of int, (trials,)
-        Which run the trial is of, from 0.
-    catch : array of bool, (trials,)
-        Whether the match rate of the trial is known.
-    n_actions : int
-        How many actions there are.
-    """
+    """Interactions as learners compute with them, one row a trial."""
 
     context: np.ndarray
     action: np.ndarray
     feedback: np.ndarray
-    weight: np.ndarray
-    uniform: np.ndarray
-    certain: np.ndarray
-    run: np.ndarray
-    catch: np.ndarray
+    weight: np.ndarray  # importance: how much more often a uniform policy would have acted so
+    uniform: np.ndarray  # whether all actions were equally probable
+    certain: np.ndarray  # whether no other action was possible
+    run: np.ndarray  # from 0
+    catch: np.ndarray  # whether the match rate is known
     n_actions: int
 
     @property
@@ -120,6 +80,10 @@ class Prepared(NamedTuple):
     def taken(self) -> np.ndarray:
         """How often each action was taken, (n_actions,)."""
         return np.bincount(self.action, minlength=self.n_actions)
+
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """Return the mean of values over the trials of each action, (n_actions,)."""
+        return np.bincount(self.action, values, self.n_actions) / np.maximum(self.taken, 1)
 
     def rows(self, index: np.ndarray) -> "Prepared":
         """Return some of the trials."""
@@ -145,7 +109,12 @@ def prepare(
     catch = check_vector(np.zeros(trials) if catch is None else catch, "catch", trials)
     if not np.isin(catch, (0, 1)).all():
         raise InputError("catch must be a mask: true or false for each trial")
-    propensity = check_propensity(propensity, trials, n_actions)
+    if propensity is None:
+        propensity = np.full(trials, 1 / n_actions)
+    propensity = check_vector(propensity, "propensity", trials)
+    low, high = propensity.min(), propensity.max()
+    if low <= 0 or high > 1:
+        raise InputError(f"propensity must be above 0 and at most 1, got {low:g} to {high:g}")
     return Prepared(
         context,
         action,
@@ -161,46 +130,21 @@ def prepare(
 
 def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     """Return how many actions there are: as given, or one more than the largest, at least 2."""
-    first, counted = action.min(), n_actions is None
+    first, last, counted = action.min(), action.max(), n_actions is None
     if counted:
-        n_actions = max(int(action.max()) + 1, 2)
+        n_actions = max(int(last) + 1, 2)
     elif not isinstance(n_actions, (int, np.integer)) or n_actions < 2:
         raise InputError(f"n_actions must be a whole number of 2 or more, got {n_actions!r}")
     if n_actions > MOST_ACTIONS:
         raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {n_actions}")
     if counted and first > 0:
         raise InputError(
-            f"action must start at 0, got {first} to {action.max()}: subtract {first}, or give "
+            f"action must start at 0, got {first} to {last}: subtract {first}, or give "
             "n_actions if there are actions that were never taken"
         )
-    if first < 0 or action.max() >= n_actions:
-        raise InputError(f"action must be from 0 to {n_actions - 1}, got {first} to {action.max()}")
+    if first < 0 or last >= n_actions:
+        raise InputError(f"action must be from 0 to {n_actions - 1}, got {first} to {last}")
     return int(n_actions)
-
-
-def check_matrix(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
-    """Return finite numbers with a row per trial as float64, or raise `InputError`."""
-    values = _numbers(values, name)
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(f"{name} must be of shape (trials, features), got {values.shape}")
-    _same_length(values, name, rows)
-    return values
-
-
-def generator(random_state: int) -> np.random.Generator:
-    """Return a generator of random numbers, from a seed that can be kept in a file."""
-    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputError(f"random_state must be 0 or a larger whole number, got {random_state!r}")
-    return np.random.default_rng(random_state)
-
-
-def check_vector(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
-    """Return finite numbers, one per trial, as float64, or raise `InputError`."""
-    values = _numbers(values, name)
-    if values.ndim != 1 or not len(values):
-        raise InputError(f"{name} must be of shape (trials,), got {values.shape}")
-    _same_length(values, name, rows)
-    return values
 
 
 def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
@@ -212,17 +156,35 @@ def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.nd
     return values.astype(int)
 
 
-def check_propensity(propensity: np.ndarray | None, trials: int, n_actions: int) -> np.ndarray:
-    """Return the probability with which each action was taken, (trials,)."""
-    if propensity is None:
-        return np.full(trials, 1 / n_actions)
-    propensity = check_vector(propensity, "propensity", trials)
-    if propensity.min() <= 0 or propensity.max() > 1:
-        raise InputError(
-            "propensity must be above 0 and at most 1, "
-            f"got {propensity.min():g} to {propensity.max():g}"
-        )
-    return propensity
+def _checked(values: np.ndarray, name: str, rows: int | None = None, axes: int = 1) -> np.ndarray:
+    """Return finite numbers, a row or one of them per trial, as float64, or raise `InputError`."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "buif":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, got {shortened(values)}") from None
+    array = array.astype(float)
+    odd = ~(np.abs(array) < LARGEST_VALUE)  # true of nan as well
+    if odd.any():
+        place = tuple(np.argwhere(odd)[0].tolist())
+        raise InputError(f"{name} must be finite numbers, got {array[place]} at {place}")
+    if array.ndim != axes or 0 in array.shape:
+        shape = "(trials,)" if axes == 1 else "(trials, features)"
+        raise InputError(f"{name} must be of shape {shape}, got {array.shape}")
+    if rows not in (None, len(array)):
+        raise InputError(f"{name} must have one row for each of {rows} trials, got {len(array)}")
+    return array
+
+
+check_vector, check_matrix = _checked, partial(_checked, axes=2)
+
+
+def generator(random_state: int) -> np.random.Generator:
+    """Return a generator of random numbers, from a seed that can be kept in a file."""
+    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"random_state must be 0 or a larger whole number, got {random_state!r}")
+    return np.random.default_rng(random_state)
 
 
 def importance(propensity: np.ndarray, n_actions: int) -> np.ndarray:
@@ -238,12 +200,11 @@ def run_codes(run: np.ndarray | None, trials: int) -> np.ndarray:
     return np.unique(check_vector(run, "run", trials), return_inverse=True)[1].ravel()
 
 
-def folds(run: np.ndarray, count: int = FOLDS) -> np.ndarray:
+def folds(run: np.ndarray) -> np.ndarray:
     """Return a fold for each trial, (trials,): whole runs, or stretches of trials if too few."""
-    runs = run.max() + 1
-    if runs >= count:
-        return run % count
-    return np.arange(len(run)) * min(count, len(run)) // len(run)
+    if run.max() + 1 >= FOLDS:
+        return run % FOLDS
+    return np.arange(len(run)) * min(FOLDS, len(run)) // len(run)
 
 
 def of_action(values: np.ndarray, action: np.ndarray) -> np.ndarray:
@@ -258,18 +219,10 @@ def less_means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 class Scaling(NamedTuple):
-    """How features are centred and scaled.
+    """How features are centred and scaled."""
 
-    Attributes
-    ----------
-    mean : array, (features,)
-        Of the training trials.
-    scale : array, (features,)
-        SD within runs; infinite for a feature that does not vary, which so becomes 0.
-    """
-
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: np.ndarray  # of the training trials
+    scale: np.ndarray  # SD within runs; infinite for a feature that does not vary: it becomes 0
 
     @classmethod
     def of(cls, values: np.ndarray, run: np.ndarray) -> "Scaling":
@@ -322,23 +275,3 @@ def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.nd
     means = sums / np.maximum(count, 1)[:, None]
     means[count < FEWEST_TRIALS_TO_CENTRE] = overall
     return means[run]
-
-
-def _numbers(values: np.ndarray, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "buif":
-            raise TypeError
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers, got {shortened(values)}") from None
-    values = array.astype(float)
-    odd = ~(np.abs(values) < LARGEST_VALUE)  # true of nan as well
-    if odd.any():
-        place = tuple(np.argwhere(odd)[0].tolist())
-        raise InputError(f"{name} must be finite numbers, got {values[place]} at {place}")
-    return values
-
-
-def _same_length(values: np.ndarray, name: str, rows: int | None) -> None:
-    if rows is not None and len(values) != rows:
-        raise InputError(f"{name} must have one row for each of {rows} trials, got {len(values)}")

@@ -1,8 +1,15 @@
 """Logistic regression on probabilities: targets and trials may be as unsure as the decoder is."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+
+
+def minimum(loss: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
+    """Return where L-BFGS gets with a loss that gives its value and its gradient."""
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations}).x
 
 
 def fit_logistic(
@@ -10,16 +17,8 @@ def fit_logistic(
 ) -> np.ndarray:
     """Return weights of the features, then a bias, (features + 1,).
 
-    Parameters
-    ----------
-    features : array, (trials, features)
-        Of about unit variance.
-    target : array, (trials,)
-        Probability of a 1.
-    weight : array, (trials,)
-        How much each trial counts.
-    ridge : float
-        On the weights, not on the bias; in units of one trial's evidence.
+    Targets are probabilities of a 1, features of about unit variance. The ridge is on the weights,
+    not on the bias, in units of one trial's evidence.
     """
     scale = max(weight.sum(), 1e-12)
 
@@ -34,4 +33,4 @@ def fit_logistic(
     # Begins at the constant that fits best.
     rate = np.clip(weight @ target / scale, 1e-6, 1 - 1e-6)
     start = np.append(np.zeros(features.shape[1]), np.log(rate / (1 - rate)))
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
+    return minimum(loss, start, 100)

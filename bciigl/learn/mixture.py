@@ -37,28 +37,16 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 class Model(NamedTuple):
     """Linear evidence for the reward in both views.
 
-    All arrays may have a leading axis for several models, as of folds.
-
-    Attributes
-    ----------
-    context_weights : array, (context features, actions)
-    context_bias : array, (actions,)
-        Evidence for each action from the context: log-probabilities, up to a constant, of the
-        options if one is right, log-odds of each action's reward otherwise.
-    feedback_weights : array, (feedback features, actions)
-    feedback_bias : array, (actions,)
-        Log-likelihood ratio of reward from the feedback to each action.
-    rate : array, (actions,)
-        The share of contexts for which each action is right, as far as the model knows.
-    one_right : bool
-        Whether exactly one option is right.
+    That of the context is log-probabilities of the options, up to a constant, if one is right, and
+    log-odds of each action's reward otherwise; that of the feedback is the log-likelihood ratio of
+    reward. All arrays may have a leading axis for several models, as of folds.
     """
 
-    context_weights: np.ndarray
-    context_bias: np.ndarray
-    feedback_weights: np.ndarray
-    feedback_bias: np.ndarray
-    rate: np.ndarray
+    context_weights: np.ndarray  # (context features, actions)
+    context_bias: np.ndarray  # (actions,)
+    feedback_weights: np.ndarray  # (feedback features, actions)
+    feedback_bias: np.ndarray  # (actions,)
+    rate: np.ndarray  # (actions,): share of contexts for which each is right, as far as is known
     one_right: bool
 
     def context_scores(self, context: np.ndarray) -> np.ndarray:
@@ -71,41 +59,27 @@ class Model(NamedTuple):
 
     def feedback_evidence(self, feedback: np.ndarray, action: np.ndarray) -> np.ndarray:
         """Return the log-likelihood ratio of reward of the action taken, (trials,)."""
-        evidence = feedback @ self.feedback_weights + self.feedback_bias
-        return of_action(evidence, action)
+        return of_action(feedback @ self.feedback_weights + self.feedback_bias, action)
 
 
-class _Total(NamedTuple):
-    """Sums over the trials of each fold; the leading axis is that of folds."""
+class _Sums(NamedTuple):
+    """Sums over the trials of each fold; the last four are weighted by what is believed of them."""
 
     context_square: np.ndarray  # (folds, features, features)
     feedback_square: np.ndarray
     feedback: np.ndarray  # (folds, actions, features)
     taken: np.ndarray  # (folds, actions)
-
-
-class _Guess(NamedTuple):
-    """Sums over the trials of each fold, weighted by what is guessed of them."""
-
     context: np.ndarray  # (folds, states, features)
     states: np.ndarray  # (folds, states)
-    feedback: np.ndarray  # (folds, actions, features): of rewarded trials
+    rewarded_feedback: np.ndarray  # (folds, actions, features)
     rewarded: np.ndarray  # (folds, actions)
 
 
 class TwoViews:
-    """The mixture model of one set of interactions.
+    """The mixture model of one set of interactions, centred and scaled, in ascending folds.
 
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled, in the order of `fold`.
-    fold : array of int, (trials,)
-        Ascending. Trials of the same fold never judge each other.
-    known_rate : array, (trials,)
-        The match rate of trials for which it is known, else nan.
-    one_right : bool
-        Whether exactly one option is right.
+    Trials of the same fold never judge each other. `known_rate` is the match rate of trials for
+    which it is known, else nan, (trials,).
     """
 
     def __init__(
@@ -119,26 +93,18 @@ class TwoViews:
         self._fold = np.unique(fold, return_inverse=True)[1]
         ends = np.searchsorted(self._fold, np.arange(self._fold[-1] + 2))
         self._folds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
-        self._total = _Total(
+        self._total = (
             self._folded(data.context, data.context),
             self._folded(data.feedback, data.feedback),
             self._folded(self._acted, data.feedback),
-            self._sums(self._acted),
+            self._added(self._acted),
         )
 
     def completed(self, reward: np.ndarray) -> np.ndarray:
-        """Return the belief that a first guess of the rewards amounts to.
+        """Return the belief, (trials, actions), that a first guess of rewards, (trials,), is.
 
-        Parameters
-        ----------
-        reward : array, (trials,)
-            Probability that each trial is rewarded.
-
-        Returns
-        -------
-        belief : array, (trials, actions)
-            Probability that each action is right (`one_right`): one that is not leaves the others
-            equally likely. Otherwise that of the action taken, and 0 elsewhere.
+        Where one action is right, one that is not leaves the others equally likely. Otherwise it is
+        the probability of the action taken, and 0 elsewhere.
         """
         taken = self._acted * reward[:, None]
         if not self.one_right:
@@ -150,16 +116,8 @@ class TwoViews:
     ) -> tuple[np.ndarray, Evidence]:
         """Return the belief that expectation maximisation reaches, and the evidence that led to it.
 
-        Parameters
-        ----------
-        belief : array, (trials, actions)
-            Where to begin; see `completed`.
-        ridge : float
-            Added to the covariances.
-        shared : bool
-            Whether the reward shows in the same direction of feedback whatever the action.
-        steps : int
-            At most so many.
+        `ridge` is added to the covariances; `shared` says whether the reward shows in the same
+        direction of feedback whatever the action; `steps` are the most that are taken.
         """
         for _ in range(steps):
             before = belief
@@ -170,101 +128,87 @@ class TwoViews:
 
     def model(self, belief: np.ndarray, *, ridge: float, shared: bool) -> Model:
         """Return the parameters that a belief about all trials leads to (M step)."""
-        total, guess = (_all_folds(each) for each in (self._total, self._guess(belief)))
-        several = self._maximised(total, guess, ridge, shared)
+        whole = (each.sum(axis=0, keepdims=True) for each in self._sums(belief))
+        several = self._maximised(_Sums(*whole), ridge, shared)
         return Model(*(each[0] for each in several[:-1]), self.one_right)
 
     def _judged_by_others(
         self, belief: np.ndarray, ridge: float, shared: bool
     ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief about each trial, by parameters from all folds but its own."""
-        total, guess = (_other_folds(each) for each in (self._total, self._guess(belief)))
-        models = self._maximised(total, guess, ridge, shared)
-        scores = np.empty_like(belief)
-        feedback = np.empty_like(belief)
+        """Return the belief about each trial, by parameters from all folds but its own (E step)."""
+        others = (each.sum(axis=0, keepdims=True) - each for each in self._sums(belief))
+        models = self._maximised(_Sums(*others), ridge, shared)
+        scores, feedback = np.empty_like(belief), np.empty_like(belief)
         for fold, rows in enumerate(self._folds):
             np.matmul(self.data.context[rows], models.context_weights[fold], out=scores[rows])
             np.matmul(self.data.feedback[rows], models.feedback_weights[fold], out=feedback[rows])
         scores += models.context_bias[self._fold]
         feedback += models.feedback_bias[self._fold]
         evidence = Evidence(models.probable(scores), (feedback * self._acted).sum(axis=1))
-        return self._believed(models, scores, evidence.feedback), evidence
-
-    def _believed(self, models: Model, scores: np.ndarray, feedback: np.ndarray) -> np.ndarray:
-        """Return what both views together make probable (E step)."""
+        odds = evidence.feedback
         if len(self._known):
             # A known match rate takes the place of the rate that was learned.
             rate = models.rate[self._fold[self._known], self.data.action[self._known]]
-            feedback = feedback.copy()
-            feedback[self._known] += self._known_odds - logit(rate)
-        scores = scores + self._acted * feedback[:, None]
-        return softmax(scores) if self.one_right else self._acted * expit(scores)
+            odds = odds.copy()
+            odds[self._known] += self._known_odds - logit(rate)
+        believed = models.probable(scores + self._acted * odds[:, None])
+        return (believed if self.one_right else self._acted * believed), evidence
 
-    def _guess(self, belief: np.ndarray) -> _Guess:
+    def _sums(self, belief: np.ndarray) -> _Sums:
         rewarded = self._acted * belief
         states = belief if self.one_right else np.hstack([rewarded, self._acted - rewarded])
-        return _Guess(
+        return _Sums(
+            *self._total,
             self._folded(states, self.data.context),
-            self._sums(states),
+            self._added(states),
             self._folded(rewarded, self.data.feedback),
-            self._sums(rewarded),
+            self._added(rewarded),
         )
 
     def _folded(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return the product of two arrays over the trials of each fold."""
         return np.array([left[rows].T @ right[rows] for rows in self._folds])
 
-    def _sums(self, values: np.ndarray) -> np.ndarray:
+    def _added(self, values: np.ndarray) -> np.ndarray:
         return np.array([values[rows].sum(axis=0) for rows in self._folds])
 
-    def _maximised(self, total: _Total, guess: _Guess, ridge: float, shared: bool) -> Model:
+    def _maximised(self, sums: _Sums, ridge: float, shared: bool) -> Model:
         """Return the parameters that fit sums best (M step)."""
-        weights, bias, share = _context_part(total, guess, ridge)
+        means = sums.context / np.maximum(sums.states, TINY)[..., None]
+        trials = sums.taken.sum(axis=1)[:, None, None]
+        spread = (sums.context_square - _transposed(sums.context) @ means) / trials
+        weights = _solved(spread, _transposed(means), ridge)
+        share = (sums.states + 1) / (sums.states + 1).sum(axis=1, keepdims=True)
+        bias = np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1)
         if not self.one_right:
             actions = self.data.n_actions
-            weights = weights[..., :actions] - weights[..., actions:]
-            bias = bias[..., :actions] - bias[..., actions:]
-            share = (guess.rewarded + 1) / (total.taken + 2)
-        return Model(
-            weights, bias, *_feedback_part(total, guess, ridge, shared), share, self.one_right
-        )
+            weights, bias = (each[..., :actions] - each[..., actions:] for each in (weights, bias))
+            share = (sums.rewarded + 1) / (sums.taken + 2)
+        feedback = _feedback_part(sums, ridge, shared)
+        return Model(weights, bias, *feedback, share, self.one_right)
 
 
-def _context_part(
-    total: _Total, guess: _Guess, ridge: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights and bias of the evidence for each state, and its share of the trials."""
-    means = guess.context / np.maximum(guess.states, TINY)[..., None]
-    trials = total.taken.sum(axis=1)[:, None, None]
-    spread = (total.context_square - _transposed(guess.context) @ means) / trials
-    weights = _solved(spread, _transposed(means), ridge)
-    share = (guess.states + 1) / (guess.states + 1).sum(axis=1, keepdims=True)
-    return weights, np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1), share
-
-
-def _feedback_part(
-    total: _Total, guess: _Guess, ridge: float, shared: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def _feedback_part(sums: _Sums, ridge: float, shared: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and bias of each action's log-likelihood ratio."""
-    taken = np.maximum(total.taken, TINY)
-    rewarded = np.maximum(guess.rewarded, TINY)
-    other = np.maximum(total.taken - guess.rewarded, TINY)
-    mean = total.feedback / taken[..., None]
+    taken = np.maximum(sums.taken, TINY)
+    rewarded = np.maximum(sums.rewarded, TINY)
+    other = np.maximum(sums.taken - sums.rewarded, TINY)
+    mean = sums.feedback / taken[..., None]
     difference = (
-        guess.feedback / rewarded[..., None] - (total.feedback - guess.feedback) / other[..., None]
+        sums.rewarded_feedback / rewarded[..., None]
+        - (sums.feedback - sums.rewarded_feedback) / other[..., None]
     )
     told = (rewarded * other / taken)[..., None]  # how much the trials of an action tell
     common = (told * difference).sum(axis=1, keepdims=True) / told.sum(axis=1, keepdims=True)
-    own = (total.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
+    own = (sums.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
     used = np.where(own, difference, common)
     explained = _transposed(told * used) @ difference
     spread = (
-        total.feedback_square
-        - _transposed(total.feedback) @ mean
+        sums.feedback_square
+        - _transposed(sums.feedback) @ mean
         - explained
         - _transposed(explained)
         + _transposed(told * used) @ used
-    ) / total.taken.sum(axis=1)[:, None, None]
+    ) / sums.taken.sum(axis=1)[:, None, None]
     weights = _solved(spread, _transposed(used), ridge)
     middle = mean + (0.5 - rewarded / taken)[..., None] * used  # between the means of both rewards
     return weights, -(_transposed(middle) * weights).sum(axis=1)
@@ -275,15 +219,4 @@ def _transposed(matrices: np.ndarray) -> np.ndarray:
 
 
 def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.ndarray:
-    """Return the inverse of each covariance, with a ridge, times columns."""
     return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)
-
-
-def _all_folds(sums: _Total | _Guess) -> _Total | _Guess:
-    """Return the sums over all trials, as those of one fold."""
-    return type(sums)(*(each.sum(axis=0, keepdims=True) for each in sums))
-
-
-def _other_folds(sums: _Total | _Guess) -> _Total | _Guess:
-    """Return for each fold the sums over the trials of all others."""
-    return type(sums)(*(each.sum(axis=0, keepdims=True) - each for each in sums))

@@ -2,57 +2,42 @@
 
 import numpy as np
 
-from bciigl.learn.contrastive import Pair, gradient, predicted
+from bciigl.learn.contrastive import gradient, predicted
 from bciigl.learn.interactions import Prepared
 
 # Adam with its usual constants: the paper gives none for its linear model.
 RATE, DECAY, SQUARE_DECAY, STEPS = 0.01, 0.9, 0.999, 1000
 
 
-def train(data: Prepared, rng: np.random.Generator) -> tuple[list[Pair], np.ndarray]:
-    """Return a predictor and decoder for each action, and the decoded rewards.
+def train(data: Prepared, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of each action (see `gradient`), and the decoded reward of each trial.
 
-    Parameters
-    ----------
-    data : Prepared
-        As recorded: neither centred nor scaled.
-    rng : Generator
-        Of the random starts.
-
-    Returns
-    -------
-    pairs : list of Pair
-        One for each action, with the symmetry broken (Algorithm 1, lines 3 to 8).
-    reward : array, (trials,)
-        Decoded reward of each trial.
+    The symmetry is broken (Algorithm 1, lines 3 to 8). Data is neither centred nor scaled.
     """
     sizes = data.context.shape[1] + 1, data.feedback.shape[1] + 1
-    pairs, reward = [], np.full(data.trials, 0.5)
+    weights, reward = [], np.full(data.trials, 0.5)
     for action in range(data.n_actions):
         rows = np.flatnonzero(data.action == action)
-        start = Pair(*(rng.normal(0, 1 / np.sqrt(size), size) for size in sizes))
-        pair = start
+        found = np.concatenate([rng.normal(0, 1 / np.sqrt(size), size) for size in sizes])
         if len(rows):
-            pair = ascend(start, data.context[rows], data.feedback[rows], data.weight[rows])
-            decoded = predicted(pair.feedback, data.feedback[rows])
+            found = ascend(found, data.context[rows], data.feedback[rows], data.weight[rows])
+            decoded = predicted(found[sizes[0] :], data.feedback[rows])
             if np.average(decoded, weights=data.weight[rows]) > 0.5:
-                pair, decoded = Pair(-pair.context, -pair.feedback), 1 - decoded
+                found, decoded = -found, 1 - decoded
             reward[rows] = decoded
-        pairs.append(pair)
-    return pairs, reward
+        weights.append(found)
+    return np.array(weights), reward
 
 
-def ascend(start: Pair, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray) -> Pair:
+def ascend(
+    weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
     """Return where Adam gets on the contrastive objective in a fixed number of steps."""
-    split = len(start.context)
-    weights = np.concatenate(start)
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        slope = np.concatenate(
-            gradient(Pair(weights[:split], weights[split:]), context, feedback, weight)[1]
-        )
+        slope = gradient(weights, context, feedback, weight)[1]
         first = DECAY * first + (1 - DECAY) * slope
         second = SQUARE_DECAY * second + (1 - SQUARE_DECAY) * slope**2
         mean, square = first / (1 - DECAY**step), second / (1 - SQUARE_DECAY**step)
         weights = weights + RATE * mean / (np.sqrt(square) + 1e-8)
-    return Pair(weights[:split], weights[split:])
+    return weights

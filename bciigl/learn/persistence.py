@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import fields
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,6 @@ from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn.diagnose import VERDICTS, Verdict
 from bciigl.learn.interactions import MOST_ACTIONS, InputError, Scaling
 
-VERSION = 2
 _SETTINGS, _ARRAYS = "learner.json", "learner.npz"
 
 
@@ -43,33 +43,29 @@ def check_saveable(learner: str | BaseEstimator) -> None:
 
 
 def _kind(learner: Specification) -> type:
-    """Return the class of a learner."""
     make = getattr(learner.make, "func", learner.make)  # of a partial
     return make if isinstance(make, type) else type(make())
 
 
-def _saveable() -> list[Specification]:
-    return [each for each in LEARNERS.all() if hasattr(_kind(each), "_learned")]
+def _saveable() -> dict[str, Specification]:
+    return {each.id: each for each in LEARNERS.all() if hasattr(_kind(each), "_learned")}
 
 
 def _specification(learner: BaseEstimator) -> Specification:
-    """Return which of the learners that can be saved it is."""
-    found, parameters = _saveable(), learner.get_params()
-    fixed = {each.id: getattr(each.make, "keywords", {}) for each in found}
-    fits = [
-        each
-        for each in found
-        if _kind(each) is type(learner) and fixed[each.id].items() <= parameters.items()
-    ]
+    """Return which of the learners that can be saved it is: the one that fixes most of it."""
+    found, parameters, fits = _saveable(), learner.get_params(), {}
+    for each in found.values():
+        fixed = getattr(each.make, "keywords", {})
+        if _kind(each) is type(learner) and fixed.items() <= parameters.items():
+            fits.setdefault(len(fixed), each)
     if not fits:
-        known = ", ".join(each.id for each in found)
-        raise InputError(f"only {known} can be saved, got {type(learner).__name__}")
-    return max(fits, key=lambda each: len(fixed[each.id]))
+        raise InputError(f"only {', '.join(found)} can be saved, got {type(learner).__name__}")
+    return fits[max(fits)]
 
 
 def _find(name: str, version: int) -> Specification:
     """Return the learner that a file names: by its id, or in version 1 by its class."""
-    found = {each.id: each for each in _saveable()}
+    found = _saveable()
     if version == 1:
         found = {_kind(each).__name__: each for each in reversed(found.values())}
     if name not in found:
@@ -99,9 +95,9 @@ def write_learner(learner: BaseEstimator, folder: Path) -> None:
     """Write the two files of a fitted learner into a folder."""
     diagnosis = getattr(learner, "diagnosis_", None)
     settings = {
-        "version": VERSION,
+        "version": 2,
         "learner": _specification(learner).id,
-        "parameters": _plain(learner.get_params()),
+        "parameters": learner.get_params(),
         "n_actions": learner.n_actions_,
         "diagnosis": None if diagnosis is None else diagnosis.as_dict(),
     }
@@ -109,7 +105,8 @@ def write_learner(learner: BaseEstimator, folder: Path) -> None:
     for side in _sides(learner):
         scaling = getattr(learner, f"{side}_scaling_")
         arrays |= {f"{side}_mean": scaling.mean, f"{side}_scale": scaling.scale}
-    text = json.dumps(settings, indent=2) + "\n"
+    # Numbers and arrays of numpy become plain ones.
+    text = json.dumps(settings, indent=2, default=methodcaller("tolist")) + "\n"
     with named_errors(folder):
         (folder / _SETTINGS).write_text(text, encoding="utf-8")
         np.savez(folder / _ARRAYS, **arrays)
@@ -123,37 +120,29 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
     InputError
         If the folder is not such a one, is of another version, or its parts do not fit.
     """
-    folder = Path(folder)
-    settings, found, diagnosis = _read_settings(folder / _SETTINGS)
+    path = Path(folder) / _SETTINGS
+    settings = read_json(path, _Settings, error=InputError)
     try:
-        arrays = read_arrays(folder / _ARRAYS)
-        learner = found.make(**settings.parameters)
+        found = _find(settings.learner, settings.version)
+        diagnosis = _diagnosis(settings, _kind(found)._diagnoses)
+        try:
+            learner = found.make(**settings.parameters)
+        except TypeError as error:
+            raise InputError(f"parameters: {error}") from error
+        path = Path(folder) / _ARRAYS
+        arrays = read_arrays(path)
+        sizes = {"a": settings.n_actions, "?": None}
+        for side in _sides(learner):
+            scaling = _scaling(arrays, side)
+            setattr(learner, f"{side}_scaling_", scaling)
+            sizes[side[0]] = len(scaling.mean) + 1
+        for name, shape in learner._learned.items():
+            values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
+            setattr(learner, name, values if shape else float(values))
     except BciiglError as error:
-        raise InputError(str(error)) from error
-    except TypeError as error:
-        raise InputError(f"{folder / _SETTINGS}: parameters: {error}") from error
-    try:
-        return _restored(learner, settings, diagnosis, arrays)
-    except InputError as error:
-        raise InputError(f"{folder / _ARRAYS}: {error}") from error
-
-
-def _restored(
-    learner: BaseEstimator,
-    settings: _Settings,
-    diagnosis: Verdict | None,
-    arrays: dict[str, np.ndarray],
-) -> BaseEstimator:
-    sizes = {"a": settings.n_actions, "?": None}
-    for side in _sides(learner):
-        scaling = _scaling(arrays, side)
-        setattr(learner, f"{side}_scaling_", scaling)
-        sizes[side[0]] = len(scaling.mean) + 1
-    for name, shape in learner._learned.items():
-        values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
-        setattr(learner, name, values if shape else float(values))
-    learner.n_actions_ = settings.n_actions
-    learner.n_features_in_ = sizes["c"] - 1
+        # What is wrong with the arrays as such is told with their path.
+        raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+    learner.n_actions_, learner.n_features_in_ = settings.n_actions, sizes["c"] - 1
     if diagnosis is not None:
         learner.diagnosis_ = diagnosis
     return learner
@@ -192,15 +181,6 @@ def _numbers(
     return values
 
 
-def _read_settings(path: Path) -> tuple[_Settings, Specification, Verdict | None]:
-    settings = read_json(path, _Settings, error=InputError)
-    try:
-        found = _find(settings.learner, settings.version)
-        return settings, found, _diagnosis(settings, _kind(found)._diagnoses)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
 def _diagnosis(settings: _Settings, kinds: tuple[type[Verdict], ...]) -> Verdict | None:
     """Return the diagnosis of the kind that the learner makes and that has the same fields."""
     values = settings.diagnosis
@@ -215,12 +195,3 @@ def _diagnosis(settings: _Settings, kinds: tuple[type[Verdict], ...]) -> Verdict
             if found.verdict in VERDICTS:
                 return found
     raise InputError(f"diagnosis: should be that of {settings.learner}, got {shortened(values)}")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bciigl.learn.diagnose import Verdict
-from bciigl.learn.interactions import check_whole
+from bciigl.base.threads import one_thread
+from bciigl.learn.diagnose import Verdict, refuse_adaptive
+from bciigl.learn.interactions import check_whole, prepare
 from bciigl.learn.mixture import softmax
 
 
@@ -61,6 +62,8 @@ class LinearPolicy(BaseEstimator):
 class DiagnosedPolicy(LinearPolicy):
     """A policy learned without rewards, which says how far it can be trusted.
 
+    A subclass sets in `_learn(data)` what is learned, the scalings and the diagnosis.
+
     Attributes
     ----------
     diagnosis_ : Verdict
@@ -68,6 +71,47 @@ class DiagnosedPolicy(LinearPolicy):
     """
 
     _diagnoses = (Verdict,)
+
+    def fit(
+        self,
+        context: np.ndarray,
+        action: np.ndarray,
+        feedback: np.ndarray,
+        *,
+        propensity: np.ndarray | None = None,
+        run: np.ndarray | None = None,
+        catch: np.ndarray | None = None,
+    ) -> "DiagnosedPolicy":
+        """Learn from recorded interactions.
+
+        Parameters
+        ----------
+        context : array, (trials, features)
+            What the agent saw before it acted.
+        action : array of int, (trials,)
+            What it did, from 0.
+        feedback : array, (trials, features)
+            What the brain answered.
+        propensity : array, (trials,), optional
+            The probability with which each action was taken; uniform by default. Guesses that
+            contexts can tell are refused without it: they would be learned upside down.
+        run : array, (trials,), optional
+            The run of each trial, in the order of time. Each run is centred by its own mean, and
+            what is learned is tested on runs it was not learned from.
+        catch : array of bool, (trials,), optional
+            Trials whose match rate is known: `match_rate`. `FullConditionalIGL` ignores it: its
+            bad policy is the uniform one.
+        """
+        given = {"propensity": propensity, "run": run, "catch": catch}
+        data = prepare(context, action, feedback, **given, n_actions=self.n_actions)
+        # Where the match rate of all trials is known, it does not matter how they were guessed.
+        all_known = getattr(self, "match_rate", None) is not None and not data.catch.any()
+        if propensity is None and not all_known:
+            refuse_adaptive(data)
+        with one_thread():
+            self._learn(data)
+        self.n_actions_, self.n_features_in_ = data.n_actions, data.context.shape[1]
+        return self
 
     def diagnose(self, options: Sequence[object] | None = None) -> Verdict:
         """Return how far the learner can be trusted, found out without labels on unseen trials.

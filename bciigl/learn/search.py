@@ -1,14 +1,15 @@
 """Reward discovery: several starts, refined, and chosen by what holds on unseen runs."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.learn import canonical, contrastive
 from bciigl.learn.canonical import CrossCovariance
+from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Prepared, folds, of_action
+from bciigl.learn.interactions import Prepared, folds, less_means
 from bciigl.learn.mixture import Model, TwoViews
 from bciigl.learn.symmetry import break_symmetry
 
@@ -19,38 +20,23 @@ FEW_STEPS, MANY_STEPS, FINAL_STEPS = 2, 7, 30
 # nothing to find, with more than the second because there is nothing to gain. Rewards that are rare
 # tell less: there a share of all that they could tell is enough.
 HOPELESS, CONVINCING, CONVINCING_SHARE = 0.003, 0.1, 0.16
-
-
 # More trials than this find nothing that fewer would not.
 MOST_SEARCHED = 100_000
 
 
 class Start(NamedTuple):
-    """Where a search begins.
+    """Where a search begins; for the first four see `CrossCovariance.directions`.
 
-    Attributes
-    ----------
-    shared : bool
-        Whether the reward shows in the same direction of feedback whatever the action.
-    ridge : float
-        Of the covariances.
-    cleaned : bool
-        Whether covariance that is not the reward's is subtracted; see `canonical`.
-    place : int
-        Which canonical pair is taken for the reward.
-    mirrored : bool
-        Whether the less likely of both clusters is taken for the rewarded one.
-    together : bool
-        Whether the actions share what they know of the contexts, as they can where exactly one
-        option is right. Where contexts are far from Gaussian they had better not: most of what a
-        shared model knows of an option it has from trials in which another was tried.
+    Actions that are `together` share what they know of the contexts, as they can where exactly one
+    option is right. Where contexts are far from Gaussian they had better not: most of what a shared
+    model knows of an option it has from trials in which another was tried.
     """
 
     shared: bool
     ridge: float
     cleaned: bool = True
     place: int = 0
-    mirrored: bool = False
+    mirrored: bool = False  # whether the less likely of both clusters is taken for the reward
     together: bool = True
 
 
@@ -62,55 +48,29 @@ USUAL = (
     Start(True, 0.1, together=False),
     Start(False, 0.1, together=False),
 )
-FURTHER = (
-    Start(True, 0.1, mirrored=True),
-    Start(True, 0.3),
-    Start(True, 0.1, place=1),
-)
+FURTHER = (Start(True, 0.1, mirrored=True), Start(True, 0.3), Start(True, 0.1, place=1))
 
 
 class Task(NamedTuple):
-    """What is searched.
+    """What is searched: folds in ascending order, trials of a run in theirs; see `in_folds`."""
 
-    Attributes
-    ----------
-    data : Prepared
-        Centred and scaled, folds in ascending order, trials of a run in theirs; see `in_folds`.
-    fold : array of int, (trials,)
-    rate : array, (trials,)
-        Expected match rate of each trial; 1/2 where nothing is known of it.
-    weight : array, (trials,)
-        How much each trial counts where match and mismatch are told apart.
-    catch : array of bool, (trials,)
-        Whether the rate is known, in a catch trial, or else assumed for a start only.
-    one_right : bool
-        Whether exactly one option is right.
-    """
-
-    data: Prepared
+    data: Prepared  # centred and scaled
     fold: np.ndarray
-    rate: np.ndarray
-    weight: np.ndarray
-    catch: np.ndarray
+    rate: np.ndarray  # expected match rate of each trial; 1/2 where nothing is known of it
+    weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
     one_right: bool
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
-        arrays = (self.fold, self.rate, self.weight, self.catch)
-        return Task(self.data.rows(index), *(each[index] for each in arrays), self.one_right)
+        return Task(self.data.rows(index), *(each[index] for each in self[1:-1]), self.one_right)
 
-    def fewer(self, most: int | None = None) -> "Task":
-        """Return the task of learning from so many trials, by default as many as are searched.
-
-        They are the first of each fold: neighbours stay neighbours.
-        """
-        most = MOST_SEARCHED if most is None else most
-        if self.data.trials <= most:
+    def fewer(self) -> "Task":
+        """Return the task of as many as are searched: each fold's first, neighbours together."""
+        if self.data.trials <= MOST_SEARCHED:
             return self
-        first = np.searchsorted(self.fold, self.fold)
-        place = np.arange(self.data.trials) - first
+        place = np.arange(self.data.trials) - np.searchsorted(self.fold, self.fold)
         size = np.bincount(self.fold)[self.fold]
-        return self.rows(np.flatnonzero(place < size * most // self.data.trials))
+        return self.rows(np.flatnonzero(place < size * MOST_SEARCHED // self.data.trials))
 
     def starts(self, starts: tuple[Start, ...]) -> list[Start]:
         """Return those of the starts that make sense for the task."""
@@ -127,12 +87,7 @@ def in_folds(task: Task) -> Task:
 
 
 class Explorer:
-    """What starts on the same trials share.
-
-    Parameters
-    ----------
-    task : Task
-    """
+    """What starts on the same trials share."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -142,31 +97,17 @@ class Explorer:
     def views(self, together: bool) -> TwoViews:
         """Return the mixture model of the trials."""
         if together not in self._views:
-            known_rate = np.where(self.task.catch, self.task.rate, np.nan)
-            self._views[together] = TwoViews(
-                self.task.data, self.task.fold, known_rate, one_right=together
-            )
+            known_rate = np.where(self.task.data.catch, self.task.rate, np.nan)
+            self._views[together] = TwoViews(self.task.data, self.task.fold, known_rate, together)
         return self._views[together]
 
     def refine(
         self, start: Start, reward: np.ndarray | None = None, steps: int = MANY_STEPS
     ) -> tuple[float, np.ndarray, Evidence]:
-        """Return what expectation maximisation reaches from a start, and what that is worth.
+        """Return what the best that expectation maximisation reaches is worth, and what it is.
 
-        Parameters
-        ----------
-        start : Start
-        reward : array, (trials,), optional
-            A first guess of the rewards in place of the start's own.
-        steps : int
-            At most so many.
-
-        Returns
-        -------
-        worth : float
-            In nats per trial.
-        belief : array, (trials, actions)
-        evidence : Evidence
+        `reward`, (trials,), is a first guess in place of the start's own. Returned are the worth in
+        nats per trial, the belief, (trials, actions), and the evidence.
         """
         views = self.views(start.together)
         settings = {"ridge": start.ridge, "shared": start.shared}
@@ -175,7 +116,7 @@ class Explorer:
         for count in (FEW_STEPS, steps - FEW_STEPS):
             belief, evidence = views.fit(belief, steps=count, **settings)
             results.append((worth(evidence, self.task), belief, evidence))
-        return max(results, key=lambda result: result[0])
+        return max(results, key=itemgetter(0))
 
     def model(self, start: Start, belief: np.ndarray) -> Model:
         """Return the parameters that a belief leads to."""
@@ -184,78 +125,42 @@ class Explorer:
     def first_guess(self, start: Start) -> np.ndarray:
         """Return the probability that each trial is rewarded, from the start alone, (trials,)."""
         data, rate = self.task.data, self.task.rate
-        found = self._cross.directions(
-            start.ridge, shared=start.shared, cleaned=start.cleaned, place=start.place
-        )
-        feedback = canonical.within_actions(data.feedback, data)
+        found = self._cross.directions(start.ridge, start.shared, start.cleaned, start.place)
+        feedback = less_means(data.feedback, data.action)
         groups = [np.flatnonzero(data.action == each) for each in range(data.n_actions)]
         score = np.empty(data.trials)
-        for rows, of_context, of_feedback in zip(groups, *found, strict=True):
-            if start.shared:
-                score[rows] = feedback[rows] @ of_feedback
-            else:
-                score[rows] = _refined_score(
-                    contrastive.Pair(of_context, of_feedback),
-                    data.context[rows],
-                    feedback[rows],
-                )
+        for rows, *pair in zip(groups, *found, strict=True):
+            views = data.context[rows], feedback[rows]
+            direction = pair[1]
+            if not start.shared:
+                steep = [_steep(each, view) for each, view in zip(pair, views, strict=True)]
+                direction = refine(np.concatenate(steep), *views)[len(steep[0]) : -1]
+            score[rows] = views[1] @ direction
         reward = rate.copy()
         unknown = (rate == 0.5) & ~data.uniform & ~data.catch
         for rows in [np.arange(data.trials)] if start.shared else groups:
             if len(rows):
-                reward[rows] = break_symmetry(
-                    score[rows],
-                    rate[rows],
-                    self.task.weight[rows],
-                    unknown=unknown[rows],
-                    mirrored=start.mirrored,
-                ).reward
+                given = (each[rows] for each in (score, rate, self.task.weight, unknown))
+                reward[rows] = break_symmetry(*given, mirrored=start.mirrored).reward
         return reward
 
 
-class Found(NamedTuple):
-    """What was discovered.
-
-    Attributes
-    ----------
-    model : Model
-        From all trials.
-    belief : array, (trials, actions)
-        Probability that each action is right, or the one taken; see `TwoViews.fit`.
-    start : Start
-        Where it was found from.
-    held_out : Evidence
-        What models that saw none of a trial's fold say about it.
-    odds : array, (trials,)
-        Log-likelihood ratio of reward by each trial's feedback, as other folds have it.
-    folds : list of Fold
-        The searches behind `held_out`.
-    """
-
-    model: Model
-    belief: np.ndarray
-    start: Start
-    held_out: Evidence
-    odds: np.ndarray
-    folds: "list[Fold]"
-
-    def reward(self, action: np.ndarray) -> np.ndarray:
-        """Return the probability that the action taken is right, (trials,)."""
-        return of_action(self.belief, action)
-
-
 class Fold(NamedTuple):
-    """What a search found that saw all folds but one.
-
-    Attributes
-    ----------
-    model : Model
-    odds : array, (trials of the folds it saw,)
-        As in `Found`.
-    """
+    """What a search found that saw all folds but one."""
 
     model: Model
-    odds: np.ndarray
+    odds: np.ndarray  # as in `Found`, of the trials that it saw
+
+
+class Found(NamedTuple):
+    """What was discovered."""
+
+    model: Model  # from all trials
+    belief: np.ndarray  # (trials, actions): see `TwoViews.completed`
+    start: Start  # where it was found from
+    held_out: Evidence  # what models that saw none of a trial's fold say about it
+    odds: np.ndarray  # (trials,): log-likelihood ratio of reward, as other folds have it
+    folds: list[Fold]  # the searches behind `held_out`
 
 
 def discover(task: Task) -> Found:
@@ -278,10 +183,8 @@ def discover(task: Task) -> Found:
         if not HOPELESS < best < convincing:
             break
     agreed = held_out.reward(task.data.action)
-    _, belief, evidence = max(
-        (explorer.refine(start, guess, FINAL_STEPS) for guess in (None, agreed)),
-        key=lambda result: result[0],
-    )
+    last = (explorer.refine(start, guess, FINAL_STEPS) for guess in (None, agreed))
+    _, belief, evidence = max(last, key=itemgetter(0))
     model = explorer.model(start, belief)
     return Found(model, belief, start, held_out, evidence.feedback, kept)
 
@@ -297,14 +200,8 @@ def unseen(
 ) -> tuple[Evidence, list[Fold]]:
     """Return what is said about each fold by a search that saw the others only, and the searches.
 
-    Parameters
-    ----------
-    task : Task
-    start : Start
-    others : sequence of Start
-        Tried where the start leads to less than half of what is expected of it.
-    expected : float
-        Nats per trial.
+    Other starts are tried where the start leads to less than half of what is expected of it, in
+    nats per trial.
     """
     data = task.data
     evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
@@ -324,12 +221,6 @@ def unseen(
         evidence.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
         searches.append(found)
     return evidence, searches
-
-
-def _refined_score(pair: contrastive.Pair, context: np.ndarray, feedback: np.ndarray) -> np.ndarray:
-    """Return the feedback of an action along the direction that the contrastive objective finds."""
-    start = contrastive.Pair(_steep(pair.context, context), _steep(pair.feedback, feedback))
-    return feedback @ contrastive.refine(start, context, feedback).feedback[:-1]
 
 
 def _steep(direction: np.ndarray, features: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ share, as the better of two mixtures has it, is a more robust judge of that than
 decoded reward is above 1/2: a blurred decoder has a mean near 1/2 whatever the clusters' sizes.
 """
 
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,81 +20,44 @@ _STARTS = ((1.0, -0.5), (0.5, -1.0))
 
 
 class Clusters(NamedTuple):
-    """Scores taken apart.
+    """Scores taken apart."""
 
-    Attributes
-    ----------
-    reward : array, (trials,)
-        Probability of being rewarded.
-    separation : float
-        Distance of the clusters in units of their width.
-    """
-
-    reward: np.ndarray
-    separation: float
+    reward: np.ndarray  # (trials,): probability of being rewarded
+    separation: float  # distance of the clusters in units of their width
 
 
-class Expectation(NamedTuple):
-    """How often trials should be rewarded.
+def expectation(
+    data: Prepared, uniform: np.ndarray, catch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the match rate of each trial, 1/2 where nothing is known of it, and how it counts.
 
-    Attributes
-    ----------
-    rate : array, (trials,)
-        Expected match rate; 1/2 where nothing is known of it.
-    weight : array, (trials,)
-        How much each trial counts where match and mismatch are told apart.
-    """
-
-    rate: np.ndarray
-    weight: np.ndarray
-
-
-def expectation(data: Prepared, uniform: np.ndarray, catch: np.ndarray) -> Expectation:
-    """Return what is known of the match rate of each trial.
-
-    It is known of catch trials and of uniform guesses. What a better policy guessed matches more
-    often than nobody knows; such trials tell where the clusters are, but not which is which. Only
-    if there are few others, they are weighted so as if they had been guessed uniformly, as far as
-    that is possible: nothing is known of guesses that could not have been others.
-
-    Parameters
-    ----------
-    data : Prepared
-    uniform, catch : array, (actions,)
-        Match rate of each action under uniform guesses, and in catch trials.
+    It is known of catch trials and of uniform guesses: `uniform` and `catch` have it by action.
+    What a better policy guessed matches more often than nobody knows; such trials tell where the
+    clusters are, but not which is which. Only if there are few others, they are weighted so as if
+    they had been guessed uniformly, as far as that is possible: nothing is known of guesses that
+    could not have been others.
     """
     known = data.uniform | data.catch
     rate = np.where(data.catch, catch[data.action], uniform[data.action])
     counts = np.bincount(data.action[known], minlength=data.n_actions)
     if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
-        return Expectation(np.where(known, rate, 0.5), np.ones(data.trials))
-    return Expectation(np.where(data.certain & ~data.catch, 0.5, rate), data.weight)
+        return np.where(known, rate, 0.5), np.ones(data.trials)
+    return np.where(data.certain & ~data.catch, 0.5, rate), data.weight
 
 
 def break_symmetry(
     score: np.ndarray,
     rate: np.ndarray,
     weight: np.ndarray | None = None,
-    *,
     unknown: np.ndarray | None = None,
+    *,
     mirrored: bool = False,
 ) -> Clusters:
-    """Return which trials are rewarded, given one score for each and how often they should be.
+    """Return which trials are rewarded, given a score of either sign and the expected match rate.
 
-    Two Gaussians of the same width are fitted with the rewarded one above, and with it below.
-
-    Parameters
-    ----------
-    score : array, (trials,)
-        Decoded feedback, of either sign.
-    rate : array, (trials,)
-        Expected match rate of each trial.
-    weight : array, (trials,)
-        Importance of each trial.
-    unknown : array of bool, (trials,)
-        Trials whose match rate is not known, but is the same; it is found out. By default none.
-    mirrored : bool
-        Return the less likely of both instead.
+    Two Gaussians of the same width are fitted with the rewarded one above, and with it below; the
+    likelier is returned, or the other if `mirrored`. The match rate of `unknown` trials is the
+    same, and is found out.
     """
     share = np.full(len(score), 1 / len(score)) if weight is None else weight / weight.sum()
     mean = share @ score
@@ -102,31 +66,20 @@ def break_symmetry(
         return Clusters(rate.copy(), 0.0)
     score = (score - mean) / spread
     unknown = np.zeros(len(score), bool) if unknown is None else unknown
+    first = itemgetter(0)  # the likelihood
     fits = [
         # Where a good policy guessed, most trials are rewarded, otherwise few.
-        max(
-            (_fit_two(sign * score, rate, share, unknown, *start) for start in _STARTS),
-            key=_likelihood,
-        )
+        max((_fit_two(sign * score, rate, share, unknown, each) for each in _STARTS), key=first)
         for sign in (1, -1)
     ]
-    return sorted(fits, key=_likelihood, reverse=True)[mirrored][1]
-
-
-def _likelihood(fit: tuple[float, Clusters]) -> float:
-    return fit[0]
+    return sorted(fits, key=first, reverse=True)[mirrored][1]
 
 
 def _fit_two(
-    score: np.ndarray,
-    rate: np.ndarray,
-    share: np.ndarray,
-    unknown: np.ndarray,
-    high: float,
-    low: float,
+    score: np.ndarray, rate: np.ndarray, share: np.ndarray, unknown: np.ndarray, start: tuple
 ) -> tuple[float, Clusters]:
     """Return the mean log-likelihood and the clusters, the rewarded one being above."""
-    rate, variance = rate.copy(), 0.5
+    rate, variance, (high, low) = rate.copy(), 0.5, start
     for _ in range(_STEPS):
         prior = logit(np.clip(rate, 1e-3, 1 - 1e-3))
         odds = prior + ((score - low) ** 2 - (score - high) ** 2) / (2 * variance)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from interactions import session
+from interactions import interactions, session
 from scipy.optimize import check_grad, minimize
 from scipy.special import logit
 from sklearn.base import clone
@@ -147,7 +147,7 @@ def test_few_trials_of_many_actions_tell_more_than_each_action_by_itself(seed):
     reward = 1.0 * (action == option)
     policies = (
         fit_one_right(context, action, logit(reward), 20),
-        fit_policy(context, action, reward, np.ones(800), 20),
+        fit_policy(interactions(800, 20, context=context, action=action), reward),
     )
     shared, direct = (np.mean(choice(policy, fresh) == right) for policy in policies)
     # 2000 fresh trials have a standard error of 0.01

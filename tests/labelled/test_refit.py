@@ -79,7 +79,7 @@ def task_of(told: Session) -> Task:
     data = Scalings.of(data).apply(data)
     rate = np.full(data.trials, 1 / data.n_actions)
     fold = np.zeros(data.trials, int)
-    return in_folds(Task(data, fold, rate, np.ones(data.trials), data.catch, True))
+    return in_folds(Task(data, fold, rate, np.ones(data.trials), True))
 
 
 def fitted(told: Session) -> RefittedIGL:
@@ -319,8 +319,9 @@ def test_every_fold_is_compared_by_trials_of_its_own():
         np.testing.assert_array_equal(each.feedback, other.feedback)
 
 
-def test_a_task_of_some_trials_teaches_all():
-    part = even()[0].fewer(1000)
+def test_a_task_of_some_trials_teaches_all(monkeypatch):
+    monkeypatch.setattr(search, "MOST_SEARCHED", 1000)
+    part = even()[0].fewer()
     found = discover(part)
     anew = refitted(part, found, even()[0].data)
     odds = found.model.feedback_evidence(even()[0].data.feedback, even()[0].data.action)

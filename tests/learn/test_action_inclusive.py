@@ -149,12 +149,12 @@ def test_the_match_rate_is_expected_of_baseline_trials_or_of_all():
     some = np.arange(80) < 40
     data = interactions(80, 2, action=np.arange(80) % 2, catch=some)
     learner = ActionInclusiveIGL(match_rate=[0.8, 0.1])
-    rate = learner._expectation(data).rate
+    rate = learner._expectation(data)[0]
     assert rate[:2].tolist() == [0.8, 0.1]
     assert set(rate[~some]) == {0.5}
     everywhere = data._replace(catch=np.zeros(80, bool))
-    assert learner._expectation(everywhere).rate.tolist() == [0.8, 0.1] * 40
-    assert set(ActionInclusiveIGL()._expectation(everywhere).rate) == {0.5}
+    assert learner._expectation(everywhere)[0].tolist() == [0.8, 0.1] * 40
+    assert set(ActionInclusiveIGL()._expectation(everywhere)[0]) == {0.5}
 
 
 def test_decoded_probabilities_are_calibrated():

@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
-from interactions import session
+from interactions import interactions, session
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bciigl.learn import ContextualBandit, InputError
-from bciigl.learn.bandit import ESTIMATORS, NEVER, fit_policy, without_never_taken
+from bciigl.learn import ContextualBandit, InputError, bandit
+from bciigl.learn.bandit import ESTIMATORS, NEVER, without_never_taken
 from bciigl.learn.logistic import fit_logistic
+
+
+def fit_policy(context, action, reward, weight, n_actions, **how):
+    data = interactions(len(action), n_actions, context=context, action=action, weight=weight)
+    return bandit.fit_policy(data, reward, **how)
 
 
 def few(seed=0, trials=60):

@@ -1,6 +1,7 @@
 """The numbers of a diagnosis: match rates, leaks, t statistics, verdicts."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from bciigl.learn.diagnose import (
     Verdict,
     _difference,
     _t_over_runs,
-    _verdict,
+    _verdicts,
     action_told,
     diagnosed,
     leaked,
@@ -106,9 +107,8 @@ def task_and_found(leak, seed=0, trials=600, one_right=True):
     if not one_right:
         belief = belief * np.eye(3)[data.action]
     nothing = Evidence(np.full((trials, 3), 1 / 3), np.zeros(trials))
-    unknown = np.zeros(trials, bool)
     fold, rate = np.arange(trials) * 5 // trials, np.full(trials, 1 / 3)
-    task = Task(data, fold, rate, np.ones(trials), unknown, one_right)
+    task = Task(data, fold, rate, np.ones(trials), one_right)
     model = Model(*[None] * 5, one_right)  # the leak needs to know no more of it
     return task, Found(model, belief, USUAL[0], nothing, nothing.feedback, [])
 
@@ -176,6 +176,11 @@ GOOD = {
 }
 
 
+def verdict_of(task, **numbers):
+    """Return the verdict that the first of all reasons leads to."""
+    return Verdict(*next(_verdicts(task, SimpleNamespace(**{**GOOD, **numbers}))))
+
+
 def action_with(trials=200, wrong_flip=0.0):
     return ActionDiagnosis(1, trials, 4.0, 0.3, (0.2, 0.4), 0.2, wrong_flip)
 
@@ -216,7 +221,7 @@ def action_with(trials=200, wrong_flip=0.0):
 def test_every_doubt_has_its_words_and_a_remedy(numbers, of_action, verdict, words):
     actions = (ActionDiagnosis(0, 200, 4.0, 0.3, (0.2, 0.4), 0.2, 0.0), action_with(**of_action))
     task = task_and_found(0.0, trials=60)[0]
-    found = Verdict(*_verdict(task, {**GOOD, **numbers, "actions": actions}))
+    found = verdict_of(task, **numbers, actions=actions)
     assert found.verdict == verdict
     assert words in found.reason
     assert bool(found.remedy) == (verdict != "trust")
@@ -225,10 +230,10 @@ def test_every_doubt_has_its_words_and_a_remedy(numbers, of_action, verdict, wor
 @pytest.mark.parametrize("rate", [0.5, 0.491, 0.509])
 def test_a_match_rate_of_one_half_is_never_trusted(rate):
     task = task_and_found(0.0, trials=60)[0]._replace(rate=np.full(60, rate))
-    found = Verdict(*_verdict(task, {**GOOD, "actions": (action_with(),)}))
+    found = verdict_of(task, actions=(action_with(),))
     assert found.verdict == "doubtful"
     assert "catch trials" in found.remedy
-    nothing = Verdict(*_verdict(task, {**GOOD, "information_t": 0.9, "actions": (action_with(),)}))
+    nothing = verdict_of(task, information_t=0.9, actions=(action_with(),))
     assert nothing.verdict == "do not use"
     assert "does not fit the feedback of runs" in nothing.reason
 
@@ -236,7 +241,7 @@ def test_a_match_rate_of_one_half_is_never_trusted(rate):
 def test_one_known_rate_far_from_one_half_is_enough_to_tell():
     rate = np.where(np.arange(60) == 0, 0.52, 0.5)
     task = task_and_found(0.0, trials=60)[0]._replace(rate=rate)
-    assert _verdict(task, {**GOOD, "actions": (action_with(),)})[0] == "trust"
+    assert verdict_of(task, actions=(action_with(),)).verdict == "trust"
 
 
 def test_few_trials_are_not_to_be_used():

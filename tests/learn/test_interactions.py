@@ -11,7 +11,6 @@ from bciigl.learn.interactions import (
     MOST_ACTIONS,
     InputError,
     Scaling,
-    check_propensity,
     folds,
     importance,
     prepare,
@@ -121,7 +120,6 @@ def test_a_refusal_is_an_error_of_the_user_and_of_a_value():
 def test_importance_is_the_inverse_propensity_with_a_mean_of_one():
     # 1 / (2 * 0.25) = 2 and 1 / (2 * 0.75) = 2 / 3: their ratio stays, their mean becomes 1
     np.testing.assert_allclose(importance(np.array([0.25, 0.75]), 2), [1.5, 0.5])
-    assert check_propensity(None, 2, 4).tolist() == [0.25, 0.25]
     assert importance(np.array([0.5, 0.5]), 2).tolist() == [1, 1]
 
 
@@ -146,14 +144,14 @@ def test_runs_become_numbers_from_0_in_ascending_order():
 
 def test_a_fold_is_of_whole_runs_where_they_suffice():
     run = np.repeat(np.arange(7), 3)
-    fold = folds(run, 5)
+    fold = folds(run)
     assert fold.tolist() == np.repeat([0, 1, 2, 3, 4, 0, 1], 3).tolist()
 
 
 def test_a_fold_is_a_stretch_of_trials_where_runs_are_few():
-    assert folds(np.zeros(10, int), 5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    assert folds(np.zeros(3, int), 5).tolist() == [0, 1, 2]
-    assert folds(np.zeros(1, int), 5).tolist() == [0]
+    assert folds(np.zeros(10, int)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert folds(np.zeros(3, int)).tolist() == [0, 1, 2]
+    assert folds(np.zeros(1, int)).tolist() == [0]
 
 
 def test_scaling_centres_each_run_and_divides_by_the_sd_within_runs():

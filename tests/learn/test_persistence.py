@@ -233,9 +233,9 @@ def test_folder_that_has_something_in_it_is_left_alone(tmp_path):
 
 def test_settings_that_are_not_a_learner_s_are_refused(saved):
     cases = [
-        ("", "is not JSON: "),
-        ('{"version": 1', "is not JSON: "),
-        ("{'version': 1}", "is not JSON: "),
+        ("", "is not JSON: Expecting value: line 1 column 1"),
+        ('{"version": 1', "is not JSON: Expecting ',' delimiter: line 1 column 14"),
+        ("{'version': 1}", "is not JSON: Expecting property name enclosed in double quotes"),
         ("[" * 100_000, "is not JSON: it is nested more than 50 levels deep"),
         ("[]", r"should be an object, got \[\]"),
         ("null", "should be an object, got None"),
@@ -243,7 +243,7 @@ def test_settings_that_are_not_a_learner_s_are_refused(saved):
         ('{"version": 3}', "version: should be 1 or 2, got 3"),
         ('{"version": "1"}', "version: should be 1 or 2, got '1'"),
         ('{"version": 1}', "learner: is required"),
-        (b"\xff\xfe", "is not JSON: "),
+        (b"\xff\xfe", "is not JSON: 'utf-8' codec"),
     ]
     for content, message in cases:
         content = content if isinstance(content, bytes) else content.encode()

@@ -5,10 +5,10 @@ import pytest
 from interactions import session
 
 from bciigl.learn import search
-from bciigl.learn.canonical import CrossCovariance, within_actions
-from bciigl.learn.contrastive import Pair, refine
+from bciigl.learn.canonical import CrossCovariance
+from bciigl.learn.contrastive import refine
 from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Scalings, folds, prepare
+from bciigl.learn.interactions import Scalings, folds, less_means, of_action, prepare
 from bciigl.learn.search import (
     FEW_STEPS,
     FINAL_STEPS,
@@ -33,7 +33,7 @@ def task_of(told, one_right=True):
     fold = folds(data.run)
     order = np.argsort(fold, kind="stable")
     rate = np.full(data.trials, 1 / data.n_actions)
-    return Task(data, fold, rate, np.ones(data.trials), data.catch, one_right).rows(order)
+    return Task(data, fold, rate, np.ones(data.trials), one_right).rows(order)
 
 
 TOLD = session(runs=5)
@@ -76,7 +76,8 @@ def test_known_rates_are_those_of_known_trials_alone():
     known = np.arange(600) % 2 == 0
     rewards = []
     for rate in (0.1, 0.9):
-        views = Explorer(TASK._replace(rate=np.full(600, rate), catch=known)).views(True)
+        data = TASK.data._replace(catch=known)
+        views = Explorer(TASK._replace(rate=np.full(600, rate), data=data)).views(True)
         guess = views.completed(1 / 3 + 0.1 * TOLD.reward)
         belief, _ = views.fit(guess, ridge=0.1, shared=True, steps=1)
         rewards.append(belief[np.arange(600), TASK.data.action])
@@ -130,7 +131,7 @@ def weighted(one_right):
 def test_a_shared_first_guess_takes_scores_of_all_trials_apart(one_right, how):
     task = weighted(one_right)
     found = CrossCovariance(task.data, one_right).directions(0.3, shared=True, **how)
-    score = within_actions(task.data.feedback, task.data) @ found.feedback[0]
+    score = less_means(task.data.feedback, task.data.action) @ found[1][0]
     expected = break_symmetry(score, task.rate, task.weight).reward
     np.testing.assert_allclose(Explorer(task).first_guess(Start(True, 0.3, **how)), expected)
 
@@ -140,12 +141,12 @@ def test_another_first_guess_takes_refined_scores_of_each_action_apart(one_right
     task = weighted(one_right)
     guess = Explorer(task).first_guess(Start(False, 0.1))
     found = CrossCovariance(task.data, one_right).directions(0.1, shared=False)
-    feedback = within_actions(task.data.feedback, task.data)
+    feedback = less_means(task.data.feedback, task.data.action)
     for action in range(3):
         mine = task.data.action == action
         views = task.data.context[mine], feedback[mine]
         start = [_steep(each[action], view) for each, view in zip(found, views, strict=True)]
-        score = views[1] @ refine(Pair(*start), *views).feedback[:-1]
+        score = views[1] @ refine(np.concatenate(start), *views)[len(start[0]) : -1]
         expected = break_symmetry(score, task.rate[mine], task.weight[mine]).reward
         np.testing.assert_allclose(guess[mine], expected)
 
@@ -192,7 +193,7 @@ def test_what_is_said_of_a_fold_does_not_depend_on_it():
 @pytest.mark.parametrize("one_right", [True, False])
 def test_what_is_found_is_the_reward(one_right):
     found = discover(TASK._replace(one_right=one_right))
-    assert np.mean((found.reward(TASK.data.action) > 0.5) == TOLD.reward) > 0.95
+    assert np.mean((of_action(found.belief, TASK.data.action) > 0.5) == TOLD.reward) > 0.95
     held_out = found.held_out.reward(TASK.data.action)
     assert np.mean((held_out > 0.5) == TOLD.reward) > 0.95
     assert np.mean((found.odds > 0) == TOLD.reward) > 0.93
@@ -362,12 +363,12 @@ def test_of_more_trials_the_first_of_each_fold_are_searched(monkeypatch):
     assert np.bincount(uneven.fold).tolist() == [120, 40, 120, 120, 120]
     for most, expected in ((260, [60, 20, 60, 60, 60]), (100, [23, 7, 23, 23, 23])):
         monkeypatch.setattr(search, "MOST_SEARCHED", most)
-        for part in (uneven.fewer(), uneven.fewer(most)):
-            assert np.bincount(part.fold).tolist() == expected
-            for fold, count in enumerate(expected):
-                first = np.flatnonzero(uneven.fold == fold)[:count]
-                rows = uneven.data.context[first]
-                np.testing.assert_array_equal(part.data.context[part.fold == fold], rows)
+        part = uneven.fewer()
+        assert np.bincount(part.fold).tolist() == expected
+        for fold, count in enumerate(expected):
+            first = np.flatnonzero(uneven.fold == fold)[:count]
+            rows = uneven.data.context[first]
+            np.testing.assert_array_equal(part.data.context[part.fold == fold], rows)
 
 
 def test_rows_of_a_task_are_rows_of_all_its_arrays():
