@@ -1,4 +1,4 @@
-"""Noise of a region, run by run, as fmrisim composes it.
+"""Noise of a region or of the whole brain, run by run, as fmrisim composes it.
 
 In scanner units and at full strength, a voxel's noise is
 
@@ -11,47 +11,31 @@ are divided by their own SD, which makes their tails a little lighter than a Gau
 """
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 from scipy.signal import lfilter
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
-from bciigl.brain.arma import arma_filter
 from bciigl.brain.field import RegionField, field_of
-from bciigl.brain.noise_sources import RunPlan, brain_courses, drift, zscore
+from bciigl.brain.noise_sources import (
+    RunPlan,
+    arma_filter,
+    arma_run_sd,
+    brain_courses,
+    drift,
+    zscore,
+)
 from bciigl.brain.region import Region
 from bciigl.brain.subject import Subject
-from bciigl.brain.whole_brain import whole_brain_noise
 from bciigl.protocol.model import NoiseSources
-
-
-class Engine(Protocol):
-    """What makes a subject's noise."""
-
-    def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
-        """Set up what all runs share."""
-
-    def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
-        """Return a run's full-strength noise in scanner units, (frames, voxels)."""
-
-    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
-        """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
 
 
 class ExactNoise:
     """Noise with the law that whole-brain fmrisim has within the region, sampled directly.
 
-    Parameters
-    ----------
-    subject : Subject
-        Whose noise.
-    region : Region
-        Where.
-    sources : NoiseSources
-        Which sources are on. Each draws from its own stream, so that switching one off leaves the
-        numbers of the others as they were.
+    Each source draws from its own stream, so that switching one off leaves the numbers of the
+    others as they were.
     """
 
     def __init__(self, subject: Subject, region: Region, sources: NoiseSources) -> None:
@@ -75,10 +59,6 @@ class ExactNoise:
             noise += offset - white.mean(axis=0)
         return noise
 
-    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
-        """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
-        return whole_brain_noise(self._subject, self._sources, self._brain_field, plan, seed)
-
     def _mixture(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         parameters = self._parameters
         mixture = np.zeros((plan.frames, self._voxels))
@@ -93,6 +73,45 @@ class ExactNoise:
             mixture += weight * np.outer(course, self._field.draw(seed.rng(name, "field"), 1))
         return zscore(mixture)
 
+    def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
+        """Yield the full-strength noise of each frame of the whole brain, (x, y, z).
+
+        Where fmrisim standardises a run by its own mean and SD, this takes the law's, which are
+        known before the run; so no more than a few volumes are ever held.
+        """
+        subject, rng = self._subject, seed.rng("system")
+        offset = subject.offset_sd * rng.standard_normal(subject.shape)
+        drifts = drift(self._parameters.drift_sigma, plan, seed)
+        for mixture, drifted in zip(self._brain_mixtures(plan, seed), drifts, strict=True):
+            volume = np.full(subject.shape, drifted)
+            volume[subject.mask] += subject.brain_sd * mixture
+            if self._sources.system:
+                volume += subject.system_sd * rng.standard_normal(subject.shape) + offset
+            yield volume
+
+    def _brain_mixtures(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
+        """Yield the mixture of the brain's sources in each frame, (brain voxels,)."""
+        parameters, field = self._parameters, self._brain_field
+        weight, rng = parameters.auto_reg_sigma, seed.rng("arma")
+        patterns = [
+            (course, share * field.draw(seed.rng(name, "field")))
+            for name, share, course in brain_courses(parameters, plan, seed)
+        ]
+        variance = weight**2 + sum((pattern**2 for _, pattern in patterns), np.zeros(field.voxels))
+        sd = np.sqrt(np.where(variance > 0, variance, 1.0))
+        numerator, denominator = arma_filter(parameters)
+        arma_sd = np.sqrt(field.variance) * arma_run_sd(parameters, plan.frames)
+        state = np.zeros((len(denominator) - 1, field.voxels))
+        for frame in range(plan.frames):
+            mixture = np.zeros(field.voxels)
+            if weight:
+                drawn = field.draw(rng)[None]
+                value, state = lfilter(numerator, denominator, drawn, axis=0, zi=state)
+                mixture = weight * (value[0] / arma_sd)
+            for course, pattern in patterns:
+                mixture += course[frame] * pattern
+            yield mixture / sd
+
 
 class StockNoise:
     """fmrisim's own whole-brain noise, cropped to the region: slow, and the reference."""
@@ -102,16 +121,13 @@ class StockNoise:
 
     def run(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return a run's full-strength noise in scanner units, (frames, voxels)."""
-        return self._whole_brain(plan, seed)[self._region.index].T - self._base[self._region.index]
+        index = self._region.index
+        return self._whole_brain(plan, seed)[index].T - self._subject.base[index]
 
     def volumes(self, plan: RunPlan, seed: Seed) -> Iterator[np.ndarray]:
         """Yield the full-strength noise of each frame of the whole brain, (x, y, z)."""
         volumes = self._whole_brain(plan, seed)
-        return (volumes[..., frame] - self._base for frame in range(plan.frames))
-
-    @property
-    def _base(self) -> np.ndarray:
-        return self._subject.base
+        return (volumes[..., frame] - self._subject.base for frame in range(plan.frames))
 
     def _whole_brain(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         return fmrisim_adapter.whole_brain_volumes(
@@ -119,4 +135,4 @@ class StockNoise:
         )
 
 
-ENGINES: dict[str, type[Engine]] = {"exact": ExactNoise, "fmrisim": StockNoise}
+ENGINES = {"exact": ExactNoise, "fmrisim": StockNoise}

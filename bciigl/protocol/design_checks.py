@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 FieldPath = tuple[str | int, ...]
 """A field of a protocol, such as ``("timing", "isi")``; whole numbers are places in a list."""
 
+Position = tuple[int, int]
+"""Line and column, from 1."""
+
 NIFTI_FRAMES = 32_767
 """Most volumes that a NIfTI-1 file can hold."""
 
@@ -31,43 +34,24 @@ MARGIN = 0.1
 
 
 class Finding(NamedTuple):
-    """One problem of a protocol as an experiment.
-
-    Attributes
-    ----------
-    path : tuple of str
-        The field to change.
-    message : str
-        What is wrong, why, and how to correct it.
-    about : tuple of tuple of str
-        The other fields or sections it depends on.
-    """
+    """One problem of a protocol: the field to change, what is wrong, and how to correct it."""
 
     path: FieldPath
     message: str
-    about: tuple[FieldPath, ...] = ()
+    about: tuple[FieldPath, ...] = ()  # the other fields or sections it depends on
+    position: Position | None = None
 
 
 def refusals(protocol: Protocol) -> list[Finding]:
     """Return why the experiment cannot be run or cannot work; empty if it can."""
-    return [
-        *_order_of_events(protocol),
-        *_symmetry(protocol),
-        *_timing(protocol),
-        *_length(protocol),
-    ]
+    checks = (_events, _symmetry, _timing, _length)
+    return [finding for check in checks for finding in check(protocol)]
 
 
 def advice(protocol: Protocol) -> list[Finding]:
     """Return warnings about what is allowed but probably not intended."""
-    return [
-        *_overlap(protocol),
-        *_early_decision(protocol),
-        *_too_little_to_learn_from(protocol),
-        *_long_run(protocol),
-        *_silent_judgment(protocol),
-        *_never_learns(protocol),
-    ]
+    checks = (_peak, _too_little_to_learn_from, _long_run, _silent_judgment, _never_learns)
+    return [finding for check in checks for finding in check(protocol)]
 
 
 def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
@@ -85,15 +69,12 @@ def known_match_rate(protocol: Protocol) -> float | None:
     return min(max(catch.match_rate, 0.01), 0.99) if catch.share else None
 
 
-def _order_of_events(protocol: Protocol) -> Iterator[Finding]:
+def _events(protocol: Protocol) -> Iterator[Finding]:
     events, weights = protocol.task.events, protocol.feedback
     allowed = [kind for kind in ("imagination", "perception", "judgment") if kind in events]
     if list(events) != allowed or "imagination" not in events:
-        yield Finding(
-            ("task", "events"),
-            "should be imagination, then perception, judgment or both in this order, "
-            f"got {', '.join(events)}",
-        )
+        message = "should be imagination, then perception, judgment or both in this order, got "
+        yield Finding(("task", "events"), message + ", ".join(events))
     elif not any(getattr(weights, kind) for kind in events[1:]):
         yield Finding(
             ("feedback",),
@@ -128,35 +109,33 @@ def _symmetry(protocol: Protocol) -> Iterator[Finding]:
 def _timing(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
     spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
+    about: tuple[FieldPath, ...] = (("timing",),)
     if decision <= 0:
-        yield Finding(
-            ("timing", "latency"),
-            f"should be less than timing.event + timing.isi = {spacing:g}, got {timing.latency:g}",
-            (("timing",),),
-        )
+        field = "latency"
+        message = f"should be less than timing.event + timing.isi = {spacing:g}, got "
+        message += f"{timing.latency:g}"
     elif decision + timing.latency > spacing + 1e-9:
-        yield Finding(
-            ("timing", "decision"),
+        field = "decision"
+        message = (
             f"decision and latency ({decision:g} + {timing.latency:g} s) should end before the "
-            f"next event begins, at timing.event + timing.isi = {spacing:g} s",
-            (("timing",),),
+            f"next event begins, at timing.event + timing.isi = {spacing:g} s"
         )
     elif decision < timing.tr - 1e-9:
         field = "decision" if timing.decision else "latency" if timing.latency else "tr"
         remedy = "use a longer isi or a shorter tr" if field == "tr" else "decide later"
-        yield Finding(
-            ("timing", field),
+        message = (
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
-            f"complete ({timing.tr:g} s); {remedy}",
-            (("timing",),),
+            f"complete ({timing.tr:g} s); {remedy}"
         )
     elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
-        yield Finding(
-            ("timing", "frame_lag"),
+        field, about = "frame_lag", (("timing",), ("estimate",))
+        message = (
             f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
-            f"later, after the decision at {decision:g} s; lower frame_lag or decide later",
-            (("timing",), ("estimate",)),
+            f"later, after the decision at {decision:g} s; lower frame_lag or decide later"
         )
+    else:
+        return
+    yield Finding(("timing", field), message, about)
 
 
 def _longest_run(protocol: Protocol) -> int:
@@ -179,9 +158,9 @@ def _length(protocol: Protocol) -> Iterator[Finding]:
         )
 
 
-def _overlap(protocol: Protocol) -> Iterator[Finding]:
+def _peak(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
-    spacing = schedule.event_spacing(timing)
+    spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
     peak = schedule.time_to_peak(timing, protocol.brain.hrf_delay)
     if spacing < peak + timing.tr:
         yield Finding(
@@ -190,6 +169,9 @@ def _overlap(protocol: Protocol) -> Iterator[Finding]:
             f"event, but its response peaks at {peak:g} s and a frame takes {timing.tr:g} s; "
             f"an isi of {peak + timing.tr - timing.event:g} s or more shows the peak",
         )
+    if decision < peak <= spacing:
+        message = f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s"
+        yield Finding(("timing", "decision"), message)
 
 
 def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
@@ -204,38 +186,22 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
             f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
             f"{guesses / options:.0f} match; use {needed} or more",
         )
-    else:
-        yield from _match_rate_near_half(protocol)
-
-
-def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
-    """Warn where sampling error alone may put the match rate on the wrong side of 1/2."""
-    task = protocol.task
-    options = len(task.options)
+        return
     if options == 2:
         path, kind = ("task", "catch", "share"), "catch trials"
         trials, rate = task.trials * task.catch.share, task.catch.match_rate
     else:
         path, kind = ("task", "trials"), "trials"
-        trials, rate = task.trials * (1 - task.catch.share), 1 / options
+        trials, rate = task.trials * free, 1 / options
     rate = judged_match_rate(protocol, rate)
     error = math.sqrt(rate * (1 - rate) * options / trials)
+    # Sampling error alone may put the match rate on the wrong side of 1/2.
     if abs(rate - 0.5) < 3 * error:
         yield Finding(
             path,
             f"{trials:.0f} {kind}, judged a match at a rate of {rate:.2f} +- {error:.2f} for each "
             "option, may not tell match from mismatch (a rate near 1/2 fits both); use more "
             f"{kind}, or have fewer lapses of judgment",
-        )
-
-
-def _early_decision(protocol: Protocol) -> Iterator[Finding]:
-    decision = schedule.decision_time(protocol.timing)
-    peak = schedule.time_to_peak(protocol.timing, protocol.brain.hrf_delay)
-    if decision < peak <= schedule.event_spacing(protocol.timing):
-        yield Finding(
-            ("timing", "decision"),
-            f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s",
         )
 
 
@@ -256,17 +222,14 @@ def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
             "nobody judges guesses, so nothing can be learned from the feedback: a control only",
         )
     elif protocol.feedback.judgment == 0:
-        leaks = protocol.recording == "shared" and protocol.estimate == "glm"
-        yield Finding(
-            ("feedback", "judgment"),
-            "judgments have no weight in the feedback, "
-            + (
+        effect = "so nothing can be learned from it: a control only"
+        if protocol.recording == "shared" and protocol.estimate == "glm":
+            effect = (
                 "and yet leak into it, as regression does not part neighbouring events entirely: "
                 "for a control leave them out of task.events"
-                if leaks
-                else "so nothing can be learned from it: a control only"
-            ),
-        )
+            )
+        message = f"judgments have no weight in the feedback, {effect}"
+        yield Finding(("feedback", "judgment"), message)
 
 
 def _never_learns(protocol: Protocol) -> Iterator[Finding]:

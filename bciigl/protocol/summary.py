@@ -9,11 +9,8 @@ from bciigl.protocol.model import Protocol
 def summary(protocol: Protocol) -> dict[str, Any]:
     """Return a protocol's name, hash, size and cost in a real scanner, as plain data.
 
-    Returns
-    -------
-    dict
-        `chance` in percent; `scanner_hours` for the session the agent learns from and
-        `test_scanner_hours` for the test session, both without the pauses between runs.
+    `chance` is in percent; the hours are those of the session the agent learns from and of the
+    test session, both without the pauses between runs.
     """
     trials, test_trials = protocol.task.trials, protocol.evaluation.test_trials
     return {
