@@ -35,21 +35,11 @@ class ImageError(BciiglError):
 
 
 class Image(NamedTuple):
-    """The content of a NIfTI file.
+    """The content of a NIfTI file."""
 
-    Attributes
-    ----------
-    data : float array (x, y, z) or (x, y, z, time)
-        The values.
-    affine : array (4, 4)
-        From voxel indices to mm.
-    tr : float or None
-        Seconds from one volume to the next; None where the file does not say.
-    """
-
-    data: np.ndarray
-    affine: np.ndarray
-    tr: float | None
+    data: np.ndarray  # (x, y, z) or (x, y, z, time)
+    affine: np.ndarray  # from voxel indices to mm, (4, 4)
+    tr: float | None  # seconds from one volume to the next; None where the file does not say
 
 
 def voxel_size(affine: np.ndarray) -> np.ndarray:
@@ -63,13 +53,7 @@ def dimensions(shape: tuple[int, ...]) -> str:
 
 
 def read_image(path: str | os.PathLike) -> Image:
-    """Return the image in a NIfTI file.
-
-    Raises
-    ------
-    ImageError
-        If the file is missing, broken, or no NIfTI image of real numbers.
-    """
+    """Return the image in a NIfTI file; `ImageError` if it is broken or holds no real numbers."""
     path = Path(path)
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
@@ -104,21 +88,9 @@ def read_image(path: str | os.PathLike) -> Image:
 def read_mask(
     path: str | os.PathLike, shape: tuple[int, ...], affine: np.ndarray, of: str
 ) -> np.ndarray:
-    """Return where the mask in a NIfTI file is not 0, (x, y, z).
+    """Return where a NIfTI file of 0 and one other value is not 0, (x, y, z).
 
-    Parameters
-    ----------
-    path : path-like
-        A file whose voxels are 0 or one other value.
-    shape, affine
-        The grid that it must be on.
-    of : str
-        What has that grid, for errors.
-
-    Raises
-    ------
-    ImageError
-        If the file is broken, on another grid, or no mask.
+    It must be on the grid `of` something, as errors call it, with that shape and affine.
     """
     image = read_image(path)
     data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data

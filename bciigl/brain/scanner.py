@@ -83,16 +83,13 @@ class Scanner:
             If a frame that has been taken was sampled after the event's onset, if the run is over
             by then, or if the event is none of the protocol's.
         """
-        if not 0 <= event.onset < self.frames * self.tr:
-            raise ScannerError(
-                f"{event.kind} at {event.onset:g} s is not within the run of "
-                f"{self.frames * self.tr:g} s"
-            )
-        if event.onset < (self.taken - 0.5) * self.tr:
-            raise ScannerError(
-                f"{event.kind} at {event.onset:g} s comes too late: the frame sampled at "
-                f"{(self.taken - 0.5) * self.tr:g} s has been taken"
-            )
+        end, sampled = self.frames * self.tr, (self.taken - 0.5) * self.tr
+        what = f"{event.kind} at {event.onset:g} s"
+        if not 0 <= event.onset < end:
+            raise ScannerError(f"{what} is not within the run of {end:g} s")
+        if event.onset < sampled:
+            late = f"comes too late: the frame sampled at {sampled:g} s has been taken"
+            raise ScannerError(f"{what} {late}")
         first, course = self._brain.course(event.onset)
         amplitude = self._brain.amplitude(event)
         response = _Response((event.onset, amplitude.tobytes()), first, course, amplitude)

@@ -58,8 +58,11 @@ class Brain:
 
     def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
         settings = protocol.brain
-        if folder is None:
-            _refuse_relative_paths(protocol)
+        for field, path in relative_paths(protocol).items() if folder is None else ():
+            raise BciiglError(
+                f"{field}: {path!r} is relative to the protocol's folder: use "
+                "Brain.from_file(file), or Brain(protocol, folder)"
+            )
         self.protocol = protocol
         self.subject = load_subject(settings.subject, folder or "")
         self.region = find_region(settings.region, self.subject, folder or "")
@@ -109,7 +112,11 @@ class Brain:
         """
         plan = self.plan(self.protocol.task.events, self.planned_trials(session, run, trials))
         seed = run_seed(self.protocol.seed, session, run)
-        frames = self._volumes(plan, seed) if whole_brain else self._frames(plan, seed)
+        if whole_brain:
+            frames = self._volumes(plan, seed)
+        else:
+            base = self.subject.base[self.region.index]
+            frames = base + self.protocol.brain.noise * self.full_noise(plan, seed)
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
 
     def course(self, onset: float) -> tuple[int, np.ndarray]:
@@ -125,10 +132,8 @@ class Brain:
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
         if event.content is None:
-            raise BciiglError(
-                f"a simulated brain must know the content of {event.kind}: it needs a simulated "
-                "person"
-            )
+            needs = "it needs a simulated person"
+            raise BciiglError(f"a simulated brain must know the content of {event.kind}: {needs}")
         try:
             return self._peak * self.patterns[event.kind, event.content]
         except (KeyError, TypeError):
@@ -164,16 +169,10 @@ class Brain:
         timing = self.protocol.timing
         frames = frames_per_run(self.protocol, trials)
         seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
-        offsets = event_offsets(self.protocol)
+        offsets, length = event_offsets(self.protocol), trial_seconds(self.protocol)
         since = seconds[:, None] - [offsets[kind] for kind in kinds]
-        in_trial = (since >= 0) & (since < trials * trial_seconds(self.protocol))
-        on = in_trial & (since % trial_seconds(self.protocol) < timing.event)
+        on = (since >= 0) & (since < trials * length) & (since % length < timing.event)
         return RunPlan(timing.tr, on.any(axis=1))
-
-    def _frames(self, plan: RunPlan, seed: Seed) -> np.ndarray:
-        """Return the region's frames without events, (frames, voxels)."""
-        base = self.subject.base[self.region.index]
-        return base + self.protocol.brain.noise * self.full_noise(plan, seed)
 
     def full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return the region's noise at full strength, motion included, (frames, voxels)."""
@@ -209,12 +208,3 @@ def relative_paths(protocol: Protocol) -> dict[str, str]:
     if isinstance(region, Mask):
         paths["brain.region.file"] = region.file
     return {field: path for field, path in paths.items() if not os.path.isabs(path)}
-
-
-def _refuse_relative_paths(protocol: Protocol) -> None:
-    """Raise an error if it depends on a folder where the subject or region is."""
-    for field, path in relative_paths(protocol).items():
-        raise BciiglError(
-            f"{field}: {path!r} is relative to the protocol's folder: use "
-            "Brain.from_file(file), or Brain(protocol, folder)"
-        )
