@@ -13,14 +13,7 @@ from pathlib import Path
 def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -> None:
     """Write `text` to `path` as UTF-8 under a temporary name, then rename it.
 
-    Parameters
-    ----------
-    path : path-like
-        Where to write; its folder must exist.
-    text : str
-        The whole content.
-    overwrite : bool
-        Without it, an existing `path` raises `FileExistsError` and is left as it was.
+    Without `overwrite`, an existing `path` raises `FileExistsError` and is left as it was.
     """
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} exists already")
@@ -35,7 +28,8 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     If writing fails, `path` is left as it was.
     """
     path = Path(path)
-    temporary = path.with_name(f".{_own()}.tmp.{path.name}")
+    # A name that no other process uses, even on another machine that shares the disk.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp.{path.name}")
     try:
         with named_errors(path):
             yield temporary
@@ -45,11 +39,6 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _own() -> str:
-    """Return a name that no other process uses, even on another machine that shares the disk."""
-    return secrets.token_hex(8)
 
 
 def remove_unfinished(folder: str | os.PathLike) -> None:
@@ -79,7 +68,7 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     """
     folder = Path(os.path.abspath(folder))
     _refuse_unless_new(folder)
-    temporary = folder.with_name(f".{folder.name}.{_own()}.tmp")
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.tmp")
     with _made(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()

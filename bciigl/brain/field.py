@@ -34,17 +34,7 @@ def field_of(subject: Subject) -> "Field":
 class Field:
     """Smooth random volumes of a subject's brain; `field_of` makes it.
 
-    Parameters
-    ----------
-    subject : Subject
-        Its mask and smoothness.
-
-    Attributes
-    ----------
-    mask : bool array (x, y, z)
-        The brain.
-    variance : array (voxels,)
-        Variance of each voxel of the brain; 1 on average.
+    `variance` is that of each voxel of the brain, (voxels,); 1 on average.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -136,14 +126,8 @@ def _standardised(shares: np.ndarray) -> tuple[float, np.ndarray]:
 
     With independent standard normal z and s^2 = sum(shares z^2) + what the shares leave of 1, a
     mode becomes z / s, of variance E[z^2 / s^2]; a mode too small to matter for s, E[1 / s^2]. Both
-    are integrals over t of E[z^2 exp(-t s^2)] and E[exp(-t s^2)], which have closed forms.
-
-    Returns
-    -------
-    gain : float
-        For a small mode.
-    gains : array (modes,)
-        For those with the given shares.
+    are integrals over t of E[z^2 exp(-t s^2)] and E[exp(-t s^2)], which have closed forms. The
+    small mode's comes first, then one for each of the shares, (modes,).
     """
     rest = 1 - shares.sum()
 

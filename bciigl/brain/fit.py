@@ -42,27 +42,10 @@ def fit_subject(
 
     Mask and template are `fmrisim.mask_brain`'s, the noise parameters `fmrisim.calc_noise`'s: AR(1)
     and MA(1), SFNR, SNR and smoothness. It does not estimate drift, physiological and task noise;
-    their weights are 0 and can be set in subject.json.
-
-    Parameters
-    ----------
-    bold : path-like
-        A 4-D NIfTI file that has not been skull-stripped: the background tells the SNR.
-    name : str
-        What to call the subject.
-    mask : path-like, optional
-        A NIfTI brain mask on the same grid, instead of fmrisim's.
-    tr : float, optional
-        Seconds per volume, where the file does not say.
-    seed : int
-        fmrisim samples voxels and volumes; the same seed gives the same subject.
-    report : function
-        Called with each step that starts.
-
-    Raises
-    ------
-    FitError, ImageError
-        If the files cannot be used.
+    their weights are 0 and can be set in subject.json. The background of `bold`, a 4-D NIfTI file,
+    tells the SNR, so it must not be skull-stripped; a `mask` takes the place of fmrisim's, `tr` that
+    of the header. fmrisim samples voxels and volumes, the same for the same seed. `FitError` or
+    `ImageError` if the files cannot be used.
     """
     report("reading the recording")
     image = read_image(bold)
@@ -86,12 +69,9 @@ def fit_subject(
         image.data, brain, template, voxel_size(image.affine), Seed(seed).rng("subject fit")
     )
     try:
-        noise = NoiseParameters(
-            **{
-                key: np.asarray(estimated[key], float).tolist()
-                for key in NoiseParameters.model_fields
-            }
-        )
+        names = NoiseParameters.model_fields
+        plain = {each: np.asarray(estimated[each], float).tolist() for each in names}
+        noise = NoiseParameters(**plain)
     except ValidationError as error:
         message = f"{bold}: its noise is not that of a brain: {first_problem(error)}"
         raise FitError(message) from error

@@ -14,16 +14,6 @@ import numpy as np
 from bciigl.base.errors import BciiglError, printable
 from bciigl.base.files import written_file
 
-# What nibabel raises for headers that make no sense.
-UNREADABLE = (
-    nibabel.filebasedimages.ImageFileError,
-    nibabel.spatialimages.HeaderDataError,
-    KeyError,
-    MemoryError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
 MOST_BYTES = 4_000_000_000
 """Size of an image, unpacked."""
 
@@ -71,15 +61,17 @@ def read_image(path: str | os.PathLike) -> Image:
             raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
         data = np.asarray(image.dataobj, dtype=float)
         tr = _repetition_time(image.header)
-    except UNREADABLE as error:
-        raise ImageError(
-            f"{path}: cannot be read as a NIfTI image: {printable(str(error))}"
-        ) from error
+    except ImageError:
+        raise
     except (EOFError, zlib.error, OSError) as error:
-        if "Not a gzipped file" in str(error):
-            raise ImageError(f"{path}: cannot be read: ends in .gz but is no gzip file") from error
         reason = printable(getattr(error, "strerror", None) or str(error))
-        raise ImageError(f"{path}: is truncated or damaged ({reason}); copy it again") from error
+        message = f"is truncated or damaged ({reason}); copy it again"
+        if "Not a gzipped file" in str(error):
+            message = "cannot be read: ends in .gz but is no gzip file"
+        raise ImageError(f"{path}: {message}") from error
+    except Exception as error:  # whatever nibabel raises for headers that make no sense
+        message = f"cannot be read as a NIfTI image: {printable(str(error))}"
+        raise ImageError(f"{path}: {message}") from error
     if not np.isfinite(image.affine).all() or abs(np.linalg.det(image.affine[:3, :3])) < 1e-9:
         raise ImageError(f"{path}: its affine does not map voxels to mm")
     return Image(data, image.affine, tr)

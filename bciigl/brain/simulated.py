@@ -19,17 +19,10 @@ from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.scanner import Scanner
 from bciigl.brain.subject import BUILT_IN, load_subject
-from bciigl.protocol import Protocol, find, load
+from bciigl.protocol import Protocol, find, load, schedule
 from bciigl.protocol.design_checks import NIFTI_FRAMES
 from bciigl.protocol.hrf import event_response, response_length
 from bciigl.protocol.model import Mask
-from bciigl.protocol.schedule import (
-    event_offsets,
-    frames_per_run,
-    session_trials,
-    trial_seconds,
-    trials_per_run,
-)
 
 
 class Brain:
@@ -146,11 +139,11 @@ class Brain:
 
     def planned_trials(self, session: str, run: int, trials: int | None = None) -> int:
         """Return how many trials a run has, if the protocol has that run."""
-        sessions = session_trials(self.protocol)
+        sessions = schedule.session_trials(self.protocol)
         if session not in sessions:
             near = did_you_mean(session, sessions)
             raise BciiglError(f"session should be train or test, got {session!r}{near}")
-        planned = trials_per_run(self.protocol, sessions[session])
+        planned = schedule.trials_per_run(self.protocol, sessions[session])
         runs = range(1, 1 + (len(planned) if trials is None else 1_000_000))
         if run not in runs:
             raise BciiglError(
@@ -158,7 +151,7 @@ class Brain:
                 f"{sessions[session]} trials in session {session}; give trials for a run beyond"
             )
         trials = planned[run - 1] if trials is None else trials
-        if trials < 1 or frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
+        if trials < 1 or schedule.frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
             raise BciiglError(
                 f"trials should be 1 or more, and fit into {NIFTI_FRAMES} frames, got {trials}"
             )
@@ -167,9 +160,12 @@ class Brain:
     def plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
         """Return in which frames of a run events of these kinds are planned to be on."""
         timing = self.protocol.timing
-        frames = frames_per_run(self.protocol, trials)
+        frames = schedule.frames_per_run(self.protocol, trials)
         seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
-        offsets, length = event_offsets(self.protocol), trial_seconds(self.protocol)
+        offsets, length = (
+            schedule.event_offsets(self.protocol),
+            schedule.trial_seconds(self.protocol),
+        )
         since = seconds[:, None] - [offsets[kind] for kind in kinds]
         on = (since >= 0) & (since < trials * length) & (since % length < timing.event)
         return RunPlan(timing.tr, on.any(axis=1))

@@ -29,10 +29,10 @@ FEWEST_BRAIN_VOXELS = 100
 SYSTEM_SHARE = 0.5
 """Share of the SFNR's and the SNR's variance that fmrisim gives to the scanner by default."""
 
-# The header of brainiak's template does not say where the head is: it has no origin, and the second axis grows
-# towards the back of the head, not to the front. These numbers put the default region where an
-# affine registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right cannot be
-# told from the file; here the first axis grows towards the right.
+# The header of brainiak's template does not say where the head is: it has no origin, and the second
+# axis grows towards the back of the head, not to the front. These numbers put the default region
+# where an affine registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right
+# cannot be told from the file; here the first axis grows towards the right.
 _TEMPLATE_AFFINE = np.array(
     [[3.0, 0, 0, -81.5], [0, -3.0, 0, 77.5], [0, 0, 3.0, -46.5], [0, 0, 0, 1]]
 )

@@ -54,16 +54,9 @@ class _Refused(YAMLError):
 class Document:
     """What a YAML 1.2 text says; nothing that is refused is ever built.
 
-    Tags, anchors, aliases, duplicate keys and directives are refused.
-
-    Attributes
-    ----------
-    data : object
-        Plain dicts, lists and scalars; `UNREADABLE` where nothing could be read.
-    positions : dict
-        From a path to the line and column, from 1, of its key or list item.
-    complaints : list of Finding
-        What is not allowed, in the order of the text.
+    Refused are tags, anchors, aliases, duplicate keys and directives: `complaints`, in the order of
+    the text. `data` are plain dicts, lists and scalars, or `UNREADABLE`; `positions` are the lines
+    and columns, from 1, of keys and list items by their paths.
     """
 
     def __init__(self, text: str) -> None:
