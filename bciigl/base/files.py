@@ -67,11 +67,8 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     `FileExistsError` is raised before anything is done.
     """
     folder = Path(os.path.abspath(folder))
-    _refuse_unless_new(folder)
     temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.tmp")
-    with _made(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
+    _make(temporary, folder)
     try:
         yield temporary
         temporary.replace(folder)
@@ -82,23 +79,16 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
 def make_folder(folder: str | os.PathLike) -> None:
     """Make a folder, unless there is an empty one; any other raises `FileExistsError`."""
     folder = Path(os.path.abspath(folder))
-    _refuse_unless_new(folder)
-    with _made(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    _make(folder, folder)
 
 
-def _refuse_unless_new(folder: Path) -> None:
+def _make(made: Path, folder: Path) -> None:
+    """Make `made` if `folder` is absent or empty; errors name `folder`, also for its parents."""
     empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
     if os.path.lexists(folder) and not empty:
-        raise FileExistsError(
-            errno.EEXIST, "exists already and is not an empty folder", str(folder)
-        )
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Name the folder that cannot be made, also where a parent folder is the reason."""
+        message = "exists already and is not an empty folder"
+        raise FileExistsError(errno.EEXIST, message, str(folder))
     try:
-        yield
+        made.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error

@@ -42,10 +42,10 @@ def read_json(
         if found.st_size > most_bytes:
             raise error(f"{path}: is larger than {most_bytes / 1e6:g} MB")
         content = path.read_bytes()
-    except FileNotFoundError as problem:
-        raise error(f"{path}: no such file") from problem
     except OSError as problem:
-        raise error(f"{path}: cannot be read: {problem.strerror}") from problem
+        missing = isinstance(problem, FileNotFoundError)
+        reason = "no such file" if missing else f"cannot be read: {problem.strerror}"
+        raise error(f"{path}: {reason}") from problem
     return parse_json(content, model, name=str(path), error=error)
 
 
@@ -63,7 +63,10 @@ def parse_json(
     prefix = f"{name}: " if name else ""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
-        _refuse_depth(text)
+        marks = (found[0] for found in _STRINGS_AND_BRACKETS.finditer(text))
+        depths = accumulate((mark in "[{") - (mark in "]}") for mark in marks)
+        if any(depth > DEEPEST for depth in depths):  # recursive code could fail on it
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
         data = json.loads(
             text,
             object_pairs_hook=_no_key_twice,
@@ -71,7 +74,10 @@ def parse_json(
             parse_constant=_finite,
             parse_int=_whole,
         )
-        _refuse_half_characters(text, data)
+        if re.search(r"\\u[dD][89a-fA-F]", text):
+            json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:  # can be neither shown nor written
+        raise error(f"{prefix}is not JSON: it holds half a character") from problem
     except (ValueError, RecursionError) as problem:
         raise error(f"{prefix}is not JSON: {printable(str(problem))}") from problem
     if model is None:
@@ -99,14 +105,6 @@ def first_problem(error: "ValidationError", *within: str) -> str:
     return printable(f"{place}: {message}" if place else message)
 
 
-def _refuse_depth(text: str) -> None:
-    """Raise ValueError for text nested so deeply that recursive code could fail on it."""
-    marks = (found[0] for found in _STRINGS_AND_BRACKETS.finditer(text))
-    depths = accumulate((mark in "[{") - (mark in "]}") for mark in marks)
-    if any(depth > DEEPEST for depth in depths):
-        raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-
-
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
@@ -128,12 +126,3 @@ def _whole(text: str) -> int:
     if abs(value) >= 2**63:
         raise ValueError(f"{shortened(text)} is too large a number")
     return value
-
-
-def _refuse_half_characters(text: str, data: Any) -> None:
-    """Raise ValueError for escapes of half a character, which can be neither shown nor written."""
-    if re.search(r"\\u[dD][89a-fA-F]", text):
-        try:
-            json.dumps(data, ensure_ascii=False).encode()
-        except UnicodeEncodeError as problem:
-            raise ValueError("it holds half a character") from problem

@@ -60,8 +60,7 @@ class Registry:
     """Specifications by id, found by a group of entry points and loaded when they are needed."""
 
     def __init__(self, kind: str, group: str) -> None:
-        self.kind = kind
-        self.group = group
+        self.kind, self.group = kind, group
 
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
@@ -100,9 +99,8 @@ class Registry:
         """Return a specification; `BciiglError` if there is none, or if it cannot be loaded."""
         if name not in self._found:
             near = did_you_mean(name, self.ids)
-            raise BciiglError(
-                f"{self.kind} must be one of {', '.join(self.ids)}, got {name!r}{near}"
-            )
+            known = ", ".join(self.ids)
+            raise BciiglError(f"{self.kind} must be one of {known}, got {name!r}{near}")
         point = self._found[name]
         try:
             found = point.load()

@@ -43,9 +43,8 @@ def fit_subject(
     Mask and template are `fmrisim.mask_brain`'s, the noise parameters `fmrisim.calc_noise`'s: AR(1)
     and MA(1), SFNR, SNR and smoothness. It does not estimate drift, physiological and task noise;
     their weights are 0 and can be set in subject.json. The background of `bold`, a 4-D NIfTI file,
-    tells the SNR, so it must not be skull-stripped; a `mask` takes the place of fmrisim's, `tr` that
-    of the header. fmrisim samples voxels and volumes, the same for the same seed. `FitError` or
-    `ImageError` if the files cannot be used.
+    tells the SNR, so it must not be skull-stripped. A `mask` takes the place of fmrisim's, `tr`
+    (s) that of the header. fmrisim samples voxels and volumes, the same for the same seed.
     """
     report("reading the recording")
     image = read_image(bold)

@@ -17,8 +17,6 @@ from bciigl.base.files import written_file
 MOST_BYTES = 4_000_000_000
 """Size of an image, unpacked."""
 
-_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
-
 
 class ImageError(BciiglError):
     """An image file that cannot be used."""
@@ -86,22 +84,18 @@ def read_mask(
     """
     image = read_image(path)
     data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data
+    problem = None
     if data.shape != tuple(shape):
-        raise ImageError(
-            f"{path}: should be on the grid of {of}, {dimensions(shape)} voxels, "
-            f"got {dimensions(data.shape)}; resample it"
-        )
-    if not np.allclose(image.affine, affine, atol=0.01):
-        raise ImageError(
-            f"{path}: has another affine than {of}, so its voxels may be elsewhere in the head; "
-            "resample it"
-        )
-    values = np.unique(data[data != 0])
-    if len(values) > 1 or np.isnan(values).any():
-        raise ImageError(
-            f"{path}: should hold 0 and one other value, got {values[0]:g} to {values[-1]:g}; "
-            "threshold it, or choose one label"
-        )
+        got = f"{dimensions(shape)} voxels, got {dimensions(data.shape)}"
+        problem = f"should be on the grid of {of}, {got}; resample it"
+    elif not np.allclose(image.affine, affine, atol=0.01):
+        effect = "so its voxels may be elsewhere in the head"
+        problem = f"has another affine than {of}, {effect}; resample it"
+    elif len(values := np.unique(data[data != 0])) > 1 or np.isnan(values).any():
+        got = f"got {values[0]:g} to {values[-1]:g}; threshold it, or choose one label"
+        problem = f"should hold 0 and one other value, {got}"
+    if problem:
+        raise ImageError(f"{path}: {problem}")
     return data != 0
 
 
@@ -153,4 +147,4 @@ def _repetition_time(header: object) -> float | None:
         warnings.simplefilter("ignore")
         unit = header.get_xyzt_units()[1]
     # Rounded: the header keeps 32 bits, so 1.4 would read as 1.39999998.
-    return round(float(zooms[3]) * _SECONDS.get(unit, 1.0), 6)
+    return round(float(zooms[3]) * {"msec": 1e-3, "usec": 1e-6}.get(unit, 1.0), 6)

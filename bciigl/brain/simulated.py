@@ -13,8 +13,7 @@ from bciigl.base.seeds import Seed, run_seed
 from bciigl.base.threads import one_thread
 from bciigl.brain.check import brain_findings
 from bciigl.brain.events import Event
-from bciigl.brain.noise import ENGINES
-from bciigl.brain.noise_sources import RunPlan, motion_spikes
+from bciigl.brain.noise import ENGINES, RunPlan, motion_spikes
 from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.scanner import Scanner
@@ -162,10 +161,8 @@ class Brain:
         timing = self.protocol.timing
         frames = schedule.frames_per_run(self.protocol, trials)
         seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
-        offsets, length = (
-            schedule.event_offsets(self.protocol),
-            schedule.trial_seconds(self.protocol),
-        )
+        offsets = schedule.event_offsets(self.protocol)
+        length = schedule.trial_seconds(self.protocol)
         since = seconds[:, None] - [offsets[kind] for kind in kinds]
         on = (since >= 0) & (since < trials * length) & (since % length < timing.event)
         return RunPlan(timing.tr, on.any(axis=1))

@@ -19,7 +19,6 @@ from bciigl.brain.images import read_image, read_mask, voxel_size, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
 BUILT_IN = "brainiak"
-FILES = ("template.nii.gz", "mask.nii.gz", "subject.json")
 BRAIN_SOURCES = dict(arma="auto_reg_sigma", physiological="physiological_sigma", task="task_sigma")
 """Sources that fmrisim mixes into the brain's fluctuation, and their weights in the mixture."""
 
@@ -218,7 +217,8 @@ def _built_in() -> Subject:
 
 
 def _from_folder(folder: Path) -> Subject:
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    files = ("template.nii.gz", "mask.nii.gz", "subject.json")
+    missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
         raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")

@@ -99,8 +99,8 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
     about: tuple[FieldPath, ...] = (("timing",),)
     if decision <= 0:
         field = "latency"
-        message = f"should be less than timing.event + timing.isi = {spacing:g}, got "
-        message += f"{timing.latency:g}"
+        limit = f"timing.event + timing.isi = {spacing:g}"
+        message = f"should be less than {limit}, got {timing.latency:g}"
     elif decision + timing.latency > spacing + 1e-9:
         field = "decision"
         message = (

@@ -74,8 +74,6 @@ def _option(value: Any) -> int | str:
 _WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 40}
 Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
-
-
 Item = TypeVar("Item")
 # Not strict: for a tuple, YAML and Python callers may give a list.
 Different = Annotated[tuple[Item, ...], Field(strict=False), AfterValidator(_different)]
@@ -87,6 +85,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Lapse = Annotated[float, Field(ge=0, lt=0.5)]
 Trials = Annotated[int, Field(ge=1, le=1_000_000)]
 Runs = Annotated[int, Field(ge=1, le=10_000)]
+LearnerId = Annotated[str, _Installed(LEARNERS)]
+Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", min_length=1, max_length=64)]
 File = Annotated[str, Field(min_length=1, max_length=1000)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
 PlainText = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$")]
@@ -117,12 +117,10 @@ class Task(Section):
     trials_per_run: int = field(
         46, "trials", "trials recorded without pause; the last run may be shorter", ge=1, le=100_000
     )
-    events: Different[EventKind] = field(
+    events: Annotated[Different[EventKind], Field(min_length=2, max_length=3)] = field(
         ("imagination", "perception", "judgment"),
         "event kinds",
         "the events of a trial, in order; imagination comes first",
-        min_length=2,
-        max_length=3,
     )
     catch: Catch = Field(Catch(), description="trials whose match rate is known")
 
@@ -169,8 +167,9 @@ class Mask(Section):
 
 
 def _shape(region: Any) -> Any:
-    is_dict = isinstance(region, dict)
-    return region.get("shape", "cube") if is_dict else getattr(region, "shape", None)
+    if isinstance(region, dict):
+        return region.get("shape", "cube")
+    return getattr(region, "shape", None)
 
 
 Region = Annotated[
@@ -220,12 +219,8 @@ class Brain(Section):
     hrf_delay: float = field(
         0.0, "s", "how much later the response comes than the analysis assumes", ge=0, le=10
     )
-    cnr: float = field(
-        0.5,
-        "full-strength noise SD",
-        "peak response to a lone event, per unit of its pattern",
-        gt=0,
-        le=100,
+    cnr: Annotated[float, Field(gt=0, le=100)] = field(
+        0.5, "full-strength noise SD", "peak response to a lone event, per unit of its pattern"
     )
     noise: NoiseWeight = field(
         0.05, "weight", "how much of the subject's noise is recorded; 1 is the real brain"
@@ -296,12 +291,8 @@ class Evaluation(Section):
 class Study(Section):
     """The grid of a study."""
 
-    noise: Different[NoiseWeight] = field(
-        (0.01, 0.05, 0.1),
-        "weight",
-        "noise levels to compare, in place of brain.noise",
-        min_length=1,
-        max_length=100,
+    noise: Annotated[Different[NoiseWeight], Field(min_length=1, max_length=100)] = field(
+        (0.01, 0.05, 0.1), "weight", "noise levels to compare, in place of brain.noise"
     )
     repeats: Runs = field(20, "sessions", "sessions per noise level")
 
@@ -309,14 +300,7 @@ class Study(Section):
 class Protocol(Section):
     """A whole experiment."""
 
-    name: str = field(
-        ...,
-        "word",
-        "what the experiment is called: letters, digits, _ and -",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
-        min_length=1,
-        max_length=64,
-    )
+    name: Name = field(..., "word", "what the experiment is called: letters, digits, _ and -")
     description: PlainText = field("", "text", "what it is about", max_length=2000)
     task: Task = Field(description="what is imagined, and how often")
     human: Human = Field(Human(), description="how reliable the person is")
@@ -331,12 +315,8 @@ class Protocol(Section):
         "glm", "choice", "an event's response by regression, or from one frame"
     )
     agent: Agent = Field(Agent(), description="how the guesses are made")
-    learners: Different[Annotated[str, _Installed(LEARNERS)]] = field(
-        ("ai_igl", "igl_full_ci", "cb", "ceiling"),
-        "learner ids",
-        "learners to compare",
-        min_length=1,
-        max_length=20,
+    learners: Annotated[Different[LearnerId], Field(min_length=1, max_length=20)] = field(
+        ("ai_igl", "igl_full_ci", "cb", "ceiling"), "learner ids", "learners to compare"
     )
     evaluation: Evaluation = Field(Evaluation(), description="the test session")
     study: Study = Field(Study(), description="what a sweep repeats")
