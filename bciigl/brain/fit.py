@@ -15,9 +15,6 @@ from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
 from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
 
-FEWEST_FRAMES = 20
-"""Volumes below which autocorrelation cannot be estimated."""
-
 ENOUGH_FRAMES = 100
 """Volumes below which the estimates of autocorrelation vary much from sample to sample."""
 
@@ -93,8 +90,8 @@ def _recording_problems(image: Image) -> Iterator[str]:
     data, shape = image.data, dimensions(image.data.shape)
     if data.ndim != 4:
         yield f"should be a 4-D recording (x, y, z, time), got {shape}"
-    if data.shape[3] < FEWEST_FRAMES:
-        yield f"should have at least {FEWEST_FRAMES} volumes, got {data.shape[3]}"
+    if data.shape[3] < 20:  # autocorrelation could not be estimated
+        yield f"should have at least 20 volumes, got {data.shape[3]}"
     if min(data.shape[:3]) < 4:
         yield f"should have at least 4 voxels along each axis, got {shape}"
     broken = ~np.isfinite(data)

@@ -14,9 +14,6 @@ import numpy as np
 from bciigl.base.errors import BciiglError, printable
 from bciigl.base.files import written_file
 
-MOST_BYTES = 4_000_000_000
-"""Size of an image, unpacked."""
-
 
 class ImageError(BciiglError):
     """An image file that cannot be used."""
@@ -134,8 +131,8 @@ def _unpacked_size(path: Path) -> int:
                 # Large, and packed as no image can be.
                 if size > max(64_000_000, 200 * packed):
                     raise ImageError(f"{path}: is packed too tightly to be an image")
-    if size > MOST_BYTES:
-        raise ImageError(f"{path}: is larger than {MOST_BYTES / 1e9:g} GB")
+    if size > 4e9:
+        raise ImageError(f"{path}: is larger than 4 GB")
     return size
 
 

@@ -26,14 +26,10 @@ class _Response(NamedTuple):
     """What one event adds to the frames."""
 
     order: tuple  # responses are summed in this order, whenever they were announced
-    first: int  # frame
+    first: int  # its first frame
+    stop: int  # the frame after its last
     course: np.ndarray  # (frames,)
     amplitude: np.ndarray  # (voxels,)
-
-    @property
-    def stop(self) -> int:
-        """The frame after its last."""
-        return self.first + len(self.course)
 
 
 class Scanner:
@@ -82,7 +78,8 @@ class Scanner:
             raise ScannerError(f"{what} {late}")
         first, course = self._brain.course(event.onset)
         amplitude = self._brain.amplitude(event)
-        response = _Response((event.onset, amplitude.tobytes()), first, course, amplitude)
+        order, stop = (event.onset, amplitude.tobytes()), first + len(course)
+        response = _Response(order, first, stop, course, amplitude)
         insort(self._responses, response, key=lambda each: each.order)
 
     def __iter__(self) -> Iterator[np.ndarray]:

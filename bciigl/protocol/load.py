@@ -18,7 +18,6 @@ from bciigl.protocol.validation import validate
 
 MOST_BYTES = 256_000
 MOST_PROBLEMS = 100
-SHIPPED = Path(__file__).parent.parent / "protocols"
 
 Further = Callable[[Protocol, Path], Iterable[Finding]]
 Changes = Mapping[str, Any]
@@ -79,7 +78,8 @@ class ProtocolError(BciiglError):
 
 def shipped() -> dict[str, Path]:
     """Return the protocols that come with the package, by name."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
+    folder = Path(__file__).parent.parent / "protocols"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def load(

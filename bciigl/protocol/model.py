@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -62,6 +62,12 @@ def _different(values: tuple) -> tuple:
     return values
 
 
+def _several(item: Any, least: int, most: int) -> Any:
+    # Not strict: for a tuple, YAML and Python callers may give a list.
+    limits = Field(strict=False, min_length=least, max_length=most)
+    return Annotated[tuple[item, ...], limits, AfterValidator(_different)]
+
+
 def _option(value: Any) -> int | str:
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9
     word = isinstance(value, str) and 0 < len(value) <= 40
@@ -74,9 +80,6 @@ def _option(value: Any) -> int | str:
 _WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 40}
 Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
-Item = TypeVar("Item")
-# Not strict: for a tuple, YAML and Python callers may give a list.
-Different = Annotated[tuple[Item, ...], Field(strict=False), AfterValidator(_different)]
 VoxelIndex = Annotated[int, Field(ge=0, le=511)]
 Voxel = Annotated[tuple[VoxelIndex, VoxelIndex, VoxelIndex], Field(strict=False)]
 CENTER = field((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
@@ -85,7 +88,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Lapse = Annotated[float, Field(ge=0, lt=0.5)]
 Trials = Annotated[int, Field(ge=1, le=1_000_000)]
 Runs = Annotated[int, Field(ge=1, le=10_000)]
-LearnerId = Annotated[str, _Installed(LEARNERS)]
+Options = _several(Option, 2, 100)
+Events = _several(EventKind, 2, 3)
+Learners = _several(Annotated[str, _Installed(LEARNERS)], 1, 20)
+NoiseLevels = _several(NoiseWeight, 1, 100)
 Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", min_length=1, max_length=64)]
 File = Annotated[str, Field(min_length=1, max_length=1000)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
@@ -110,14 +116,12 @@ class Catch(Section):
 class Task(Section):
     """What the person imagines and how often."""
 
-    options: Different[Option] = field(
-        ..., "words or numbers", "what can be imagined and guessed", min_length=2, max_length=100
-    )
+    options: Options = field(..., "words or numbers", "what can be imagined and guessed")
     trials: Trials = field(666, "trials", "how many trials the agent learns from")
     trials_per_run: int = field(
         46, "trials", "trials recorded without pause; the last run may be shorter", ge=1, le=100_000
     )
-    events: Annotated[Different[EventKind], Field(min_length=2, max_length=3)] = field(
+    events: Events = field(
         ("imagination", "perception", "judgment"),
         "event kinds",
         "the events of a trial, in order; imagination comes first",
@@ -291,7 +295,7 @@ class Evaluation(Section):
 class Study(Section):
     """The grid of a study."""
 
-    noise: Annotated[Different[NoiseWeight], Field(min_length=1, max_length=100)] = field(
+    noise: NoiseLevels = field(
         (0.01, 0.05, 0.1), "weight", "noise levels to compare, in place of brain.noise"
     )
     repeats: Runs = field(20, "sessions", "sessions per noise level")
@@ -315,7 +319,7 @@ class Protocol(Section):
         "glm", "choice", "an event's response by regression, or from one frame"
     )
     agent: Agent = Field(Agent(), description="how the guesses are made")
-    learners: Annotated[Different[LearnerId], Field(min_length=1, max_length=20)] = field(
+    learners: Learners = field(
         ("ai_igl", "igl_full_ci", "cb", "ceiling"), "learner ids", "learners to compare"
     )
     evaluation: Evaluation = Field(Evaluation(), description="the test session")

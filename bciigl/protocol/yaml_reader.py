@@ -21,11 +21,6 @@ MOST_EVENTS = 5_000
 DEEPEST = 20
 """Far more than any protocol needs, and quick to parse."""
 
-LONGEST = 400
-"""Characters of a number: more than the 325 of the smallest float written out."""
-
-PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float")}
-
 
 class _Unreadable:
     def __repr__(self) -> str:
@@ -150,9 +145,11 @@ class Document:
     def _scalar(self, event: events.ScalarEvent) -> Any:
         """Return the scalar as YAML 1.2 reads it: 1e-3 is a number, no is a word."""
         tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
-        # Beyond YAML 1.2, ruamel.yaml takes 1_000 and 0b1 for numbers. A number of hundreds of
-        # digits is none that anyone means, and Python refuses to print the longest.
-        if tag not in PLAIN_TAGS or re.search("_|0b", event.value) or len(event.value) > LONGEST:
+        plain = re.fullmatch("tag:yaml.org,2002:(null|bool|int|float)", tag)
+        # Beyond YAML 1.2, ruamel.yaml takes 1_000 and 0b1 for numbers. A number longer than 400,
+        # where the smallest float has 325 digits, is none that anyone means, and Python refuses to
+        # print the longest.
+        if not plain or re.search("_|0b", event.value) or len(event.value) > 400:
             return _whole_characters(event.value)
         return self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
 
