@@ -68,7 +68,7 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     """
     folder = Path(os.path.abspath(folder))
     temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.tmp")
-    _make(temporary, folder)
+    _make(folder, folder.parent, temporary)
     try:
         yield temporary
         temporary.replace(folder)
@@ -82,13 +82,14 @@ def make_folder(folder: str | os.PathLike) -> None:
     _make(folder, folder)
 
 
-def _make(made: Path, folder: Path) -> None:
-    """Make `made` if `folder` is absent or empty; errors name `folder`, also for its parents."""
+def _make(folder: Path, *made: Path) -> None:
+    """Make folders if `folder` is absent or empty; errors name `folder`, also for its parents."""
     empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
     if os.path.lexists(folder) and not empty:
         message = "exists already and is not an empty folder"
         raise FileExistsError(errno.EEXIST, message, str(folder))
     try:
-        made.mkdir(parents=True, exist_ok=True)
+        for each in made:
+            each.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error
