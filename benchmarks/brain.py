@@ -13,8 +13,7 @@ from timing import seconds
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Trials, load_subject
-from bciigl.brain.noise import ExactNoise, StockNoise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import ExactNoise, RunPlan, StockNoise
 from bciigl.brain.region import find_region
 from bciigl.protocol import load
 from bciigl.protocol.model import Cube, NoiseSources

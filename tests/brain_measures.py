@@ -5,8 +5,7 @@ import pytest
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
-from bciigl.brain.noise import ExactNoise, StockNoise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import ExactNoise, RunPlan, StockNoise
 from bciigl.brain.region import Region
 from bciigl.protocol.model import NoiseSources
 

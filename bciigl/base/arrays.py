@@ -17,16 +17,11 @@ MOST_BYTES = 4_000_000_000
 PLAIN = "biufcmMSU"
 """Kinds of numpy types that are read: truth values, numbers, times and text; no objects."""
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-
 
 def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Return the arrays of an NPZ file, or of a folder of NPY files, by name.
 
-    Raises
-    ------
-    BciiglError
-        If there is no such file, or if it holds anything but numbers, text or truth values.
+    `BciiglError` if there is no such file, or for anything but numbers, text or truth values.
     """
     path = Path(path)
     if path.is_dir():
@@ -41,13 +36,7 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def read_array(path: str | os.PathLike) -> np.ndarray:
-    """Return the array of an NPY file.
-
-    Raises
-    ------
-    BciiglError
-        As `read_arrays` does.
-    """
+    """Return the array of an NPY file; errors as in `read_arrays`."""
     array = _read(Path(path))
     if isinstance(array, dict):
         raise BciiglError(f"{path}: holds several arrays; give an NPY file")
@@ -60,17 +49,14 @@ def _read(path: Path) -> np.ndarray | dict[str, np.ndarray]:
         if not path.is_file():
             raise ValueError("it is not a regular file")
         with path.open("rb") as file:
-            is_zip = file.read(4) in _ZIP
+            is_zip = file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
             file.seek(0)
             return _read_zip(file) if is_zip else _read_npy(file, size)
     except FileNotFoundError as error:
         raise BciiglError(f"{path}: no such file") from error
     except Exception as error:  # damaged files fail in as many ways as there are decoders
-        reason = printable(str(error))[:200]
-        raise BciiglError(
-            f"{path}: is not readable as arrays of numbers (NPZ or NPY)"
-            + (f": {reason}" if reason else "")
-        ) from error
+        reason = ": ".join(filter(None, ["(NPZ or NPY)", printable(str(error))[:200]]))
+        raise BciiglError(f"{path}: is not readable as arrays of numbers {reason}") from error
 
 
 def _read_zip(file: IO[bytes]) -> dict[str, np.ndarray]:
@@ -93,37 +79,32 @@ def _read_zip(file: IO[bytes]) -> dict[str, np.ndarray]:
 
 def _read_npy(file: IO[bytes], size: int) -> np.ndarray:
     """Return an array from a file of that many bytes."""
-    shape, fortran_order, dtype = _read_header(file)
-    there = size - file.tell()
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):  # 3.0 is for records with named fields
+        raise ValueError(f"version {version} of the NPY format cannot be read")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+        header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")(file)
+    shape, fortran_order, dtype = header
+    if dtype.kind not in PLAIN or not dtype.itemsize or dtype.subdtype:
+        raise ValueError(f"arrays of type {dtype} are not read")
     # An empty side must not hide another that no memory could hold.
-    if math.prod(max(side, 1) for side in shape) * dtype.itemsize > MOST_BYTES:
+    most = math.prod(max(side, 1) for side in shape) * dtype.itemsize
+    if most > MOST_BYTES or any(side < 0 for side in shape):
         raise ValueError(f"its header promises an array of shape {shape}")
+    there = size - file.tell()
     if math.prod(shape) * dtype.itemsize != there:
         raise ValueError(f"its header promises shape {shape} of {dtype}, but {there} bytes follow")
     array = np.empty(math.prod(shape), dtype)
     _fill(file, array.view("u1"))
     array = array.astype(dtype.newbyteorder("="), copy=False)
-    _refuse_invalid(array)
+    # Bytes that no value of the array's type has.
+    if dtype.kind == "b" and (array.view("u1") > 1).any():
+        raise ValueError("truth values should be 0 or 1")
+    code = array.view("u4") if dtype.kind == "U" else np.zeros(0, "u4")
+    if ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any():
+        raise ValueError("its text holds what is no character")
     return array.reshape(shape, order="F" if fortran_order else "C")
-
-
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):  # 3.0 is for records with named fields
-        raise ValueError(f"version {version} of the NPY format cannot be read")
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about headers that Python 2 wrote
-        shape, fortran_order, dtype = read(file)
-    if dtype.kind not in PLAIN or not dtype.itemsize or dtype.subdtype:
-        raise ValueError(f"arrays of type {dtype} are not read")
-    if any(side < 0 for side in shape):
-        raise ValueError(f"its header promises an array of shape {shape}")
-    return shape, fortran_order, dtype
 
 
 def _fill(file: IO[bytes], buffer: np.ndarray) -> None:
@@ -137,13 +118,3 @@ def _fill(file: IO[bytes], buffer: np.ndarray) -> None:
         place += len(piece)
     if file.read(1):  # in a zip file this also compares the checksum
         raise ValueError("it does not end where its array ends")
-
-
-def _refuse_invalid(array: np.ndarray) -> None:
-    """Raise ValueError for bytes that no value of the array's type has."""
-    if array.dtype.kind == "b" and (array.view("u1") > 1).any():
-        raise ValueError("truth values should be 0 or 1")
-    if array.dtype.kind == "U":
-        code = array.view("u4")
-        if ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any():
-            raise ValueError("its text holds what is no character")

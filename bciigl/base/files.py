@@ -13,14 +13,7 @@ from pathlib import Path
 def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -> None:
     """Write `text` to `path` as UTF-8 under a temporary name, then rename it.
 
-    Parameters
-    ----------
-    path : path-like
-        Where to write; its folder must exist.
-    text : str
-        The whole content.
-    overwrite : bool
-        Without it, an existing `path` raises `FileExistsError` and is left as it was.
+    Without `overwrite`, an existing `path` raises `FileExistsError` and is left as it was.
     """
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} exists already")
@@ -35,7 +28,8 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
     If writing fails, `path` is left as it was.
     """
     path = Path(path)
-    temporary = path.with_name(f".{_own()}.tmp.{path.name}")
+    # A name that no other process uses, even on another machine that shares the disk.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp.{path.name}")
     try:
         with named_errors(path):
             yield temporary
@@ -45,11 +39,6 @@ def written_file(path: str | os.PathLike) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _own() -> str:
-    """Return a name that no other process uses, even on another machine that shares the disk."""
-    return secrets.token_hex(8)
 
 
 def remove_unfinished(folder: str | os.PathLike) -> None:
@@ -78,11 +67,8 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
     `FileExistsError` is raised before anything is done.
     """
     folder = Path(os.path.abspath(folder))
-    _refuse_unless_new(folder)
-    temporary = folder.with_name(f".{folder.name}.{_own()}.tmp")
-    with _made(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.tmp")
+    _make(folder, folder.parent, temporary)
     try:
         yield temporary
         temporary.replace(folder)
@@ -93,23 +79,17 @@ def written_folder(folder: str | os.PathLike) -> Iterator[Path]:
 def make_folder(folder: str | os.PathLike) -> None:
     """Make a folder, unless there is an empty one; any other raises `FileExistsError`."""
     folder = Path(os.path.abspath(folder))
-    _refuse_unless_new(folder)
-    with _made(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    _make(folder, folder)
 
 
-def _refuse_unless_new(folder: Path) -> None:
+def _make(folder: Path, *made: Path) -> None:
+    """Make folders if `folder` is absent or empty; errors name `folder`, also for its parents."""
     empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
     if os.path.lexists(folder) and not empty:
-        raise FileExistsError(
-            errno.EEXIST, "exists already and is not an empty folder", str(folder)
-        )
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Name the folder that cannot be made, also where a parent folder is the reason."""
+        message = "exists already and is not an empty folder"
+        raise FileExistsError(errno.EEXIST, message, str(folder))
     try:
-        yield
+        for each in made:
+            each.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(error.errno, f"cannot be made ({error.strerror})", str(folder)) from error

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import stat
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from bciigl.base.errors import BciiglError, printable, shortened
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-MOST_BYTES = 64_000_000
 DEEPEST = 50
 """Levels of nesting: far more than any file of bciigl has, and few enough for every reader."""
 
@@ -24,29 +24,15 @@ def read_json(
     path: str | os.PathLike,
     model: Any = None,
     *,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = 64_000_000,
     error: type[BciiglError] = BciiglError,
 ) -> Any:
-    """Return what a JSON file says.
+    """Return what a JSON file says, as plain data or as what pydantic makes of it by a `model`.
 
-    Parameters
-    ----------
-    path : path-like
-        A file of UTF-8 text.
-    model : type, optional
-        A pydantic model, or any type that pydantic can check; the content is then validated
-        strictly and returned as that type. Without it, plain data is returned.
-    most_bytes : int
-        A larger file is refused unread.
-    error : type of BciiglError
-        What to raise.
-
-    Raises
-    ------
-    BciiglError
-        Of the type `error`, with the file and the first problem, for any file that cannot be read,
-        is not JSON (NaN, infinities and repeated keys are not), is nested too deeply, holds whole
-        numbers of more than 64 bits, or is not of the model.
+    The model is any type that pydantic can check, strictly. An `error` with the file and the first
+    problem is raised for any file that cannot be read, has more than `most_bytes`, is not JSON
+    (NaN, infinities and repeated keys are not), is nested too deeply, holds whole numbers of more
+    than 64 bits, or is not of the model.
     """
     path = Path(path)
     try:
@@ -56,10 +42,10 @@ def read_json(
         if found.st_size > most_bytes:
             raise error(f"{path}: is larger than {most_bytes / 1e6:g} MB")
         content = path.read_bytes()
-    except FileNotFoundError as problem:
-        raise error(f"{path}: no such file") from problem
     except OSError as problem:
-        raise error(f"{path}: cannot be read: {problem.strerror}") from problem
+        missing = isinstance(problem, FileNotFoundError)
+        reason = "no such file" if missing else f"cannot be read: {problem.strerror}"
+        raise error(f"{path}: {reason}") from problem
     return parse_json(content, model, name=str(path), error=error)
 
 
@@ -70,21 +56,17 @@ def parse_json(
     name: str = "",
     error: type[BciiglError] = BciiglError,
 ) -> Any:
-    """Return what a JSON text says, such as a line of a journal.
+    """Return what a JSON text says, such as a line of a journal, as `read_json` does.
 
-    Parameters
-    ----------
-    content : str or bytes
-        The text; bytes are UTF-8.
-    model, error
-        As in `read_json`.
-    name : str
-        What the text is called, at the beginning of messages.
+    Messages begin with the text's `name`.
     """
     prefix = f"{name}: " if name else ""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
-        _refuse_depth(text)
+        marks = (found[0] for found in _STRINGS_AND_BRACKETS.finditer(text))
+        depths = accumulate((mark in "[{") - (mark in "]}") for mark in marks)
+        if any(depth > DEEPEST for depth in depths):  # recursive code could fail on it
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
         data = json.loads(
             text,
             object_pairs_hook=_no_key_twice,
@@ -92,7 +74,10 @@ def parse_json(
             parse_constant=_finite,
             parse_int=_whole,
         )
-        _refuse_half_characters(text, data)
+        if re.search(r"\\u[dD][89a-fA-F]", text):
+            json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:  # can be neither shown nor written
+        raise error(f"{prefix}is not JSON: it holds half a character") from problem
     except (ValueError, RecursionError) as problem:
         raise error(f"{prefix}is not JSON: {printable(str(problem))}") from problem
     if model is None:
@@ -107,15 +92,7 @@ def parse_json(
 
 
 def first_problem(error: "ValidationError", *within: str) -> str:
-    """Return the place and the nature of the first problem that pydantic found.
-
-    Parameters
-    ----------
-    error : ValidationError
-        What pydantic raised.
-    *within : str
-        The place of the validated part in its document.
-    """
+    """Return the place, `within` a part of a document, and the nature of the first problem."""
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, (*within, *first["loc"])))
     message = re.sub("^(Value error, |Input |String )", "", first["msg"])
@@ -126,21 +103,6 @@ def first_problem(error: "ValidationError", *within: str) -> str:
     elif first["type"] != "value_error":  # whose own words say what was got
         message = f"{message}, got {shortened(first['input'])}"
     return printable(f"{place}: {message}" if place else message)
-
-
-def _refuse_depth(text: str) -> None:
-    """Raise ValueError for text nested so deeply that recursive code could fail on it."""
-    if text.count("[") + text.count("{") <= DEEPEST:
-        return
-    depth = 0
-    for found in _STRINGS_AND_BRACKETS.finditer(text):
-        mark = found[0]
-        if mark in "[{":
-            depth += 1
-            if depth > DEEPEST:
-                raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-        elif mark in "]}":
-            depth -= 1
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,12 +126,3 @@ def _whole(text: str) -> int:
     if abs(value) >= 2**63:
         raise ValueError(f"{shortened(text)} is too large a number")
     return value
-
-
-def _refuse_half_characters(text: str, data: Any) -> None:
-    """Raise ValueError for escapes of half a character, which can be neither shown nor written."""
-    if re.search(r"\\u[dD][89a-fA-F]", text):
-        try:
-            json.dumps(data, ensure_ascii=False).encode()
-        except UnicodeEncodeError as problem:
-            raise ValueError("it holds half a character") from problem

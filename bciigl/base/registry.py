@@ -57,19 +57,10 @@ class Specification:
 
 
 class Registry:
-    """Specifications by id, found by entry points and loaded when they are needed.
-
-    Parameters
-    ----------
-    kind : str
-        What they are, in messages: ``"learner"``.
-    group : str
-        The group of entry points: ``"bciigl.learners"``.
-    """
+    """Specifications by id, found by a group of entry points and loaded when they are needed."""
 
     def __init__(self, kind: str, group: str) -> None:
-        self.kind = kind
-        self.group = group
+        self.kind, self.group = kind, group
 
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
@@ -105,18 +96,11 @@ class Registry:
         return sorted(found, key=lambda each: (_TOLD.index(each.told), each.id))
 
     def get(self, name: str) -> Specification:
-        """Return a specification.
-
-        Raises
-        ------
-        BciiglError
-            If there is none of that name, or if its package cannot be loaded.
-        """
+        """Return a specification; `BciiglError` if there is none, or if it cannot be loaded."""
         if name not in self._found:
             near = did_you_mean(name, self.ids)
-            raise BciiglError(
-                f"{self.kind} must be one of {', '.join(self.ids)}, got {name!r}{near}"
-            )
+            known = ", ".join(self.ids)
+            raise BciiglError(f"{self.kind} must be one of {known}, got {name!r}{near}")
         point = self._found[name]
         try:
             found = point.load()

@@ -10,17 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Seed:
-    """A node in a tree of random streams.
+    """A node in a tree of random streams: the seed the user gave, and the path to the node.
 
     Each name leads to its own child, as with `numpy.random.SeedSequence.spawn`. Drawing from one
     stream never changes the numbers of another, whatever the order or the process.
-
-    Parameters
-    ----------
-    entropy : int
-        The seed the user gave.
-    path : tuple of int
-        The path from the root to this node.
     """
 
     entropy: int

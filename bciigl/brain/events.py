@@ -49,8 +49,8 @@ class Trials:
         `rng` is a generator, or a seed for one.
         """
         options = protocol.task.options
-        imagined, guessed = np.random.default_rng(rng).integers(len(options), size=(2, trials))
-        return cls(tuple(options[i] for i in imagined), tuple(options[i] for i in guessed))
+        drawn = np.random.default_rng(rng).integers(len(options), size=(2, trials))
+        return cls(*(tuple(options[i] for i in each) for each in drawn))
 
     @property
     def rewards(self) -> np.ndarray:
@@ -69,19 +69,7 @@ class Trials:
 def trial_events(
     protocol: Protocol, trial: int, imagined: int | str, guess: int | str, match: bool
 ) -> list[Event]:
-    """Return the events of one trial, in order.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        Which events there are, and when.
-    trial : int
-        Which trial of the run, from 0.
-    imagined, guess : option
-        What the person imagines, and then sees.
-    match : bool
-        What the person judges.
-    """
+    """Return the events of one trial of a run, counted from 0, in order."""
     contents = {"imagination": imagined, "perception": guess, "judgment": match}
     return [trial_event(protocol, trial, kind, contents[kind]) for kind in event_offsets(protocol)]
 

@@ -25,30 +25,16 @@ MODES = 12
 variance, and the rest averages out (twice as many change no correlation by more than 0.0004)."""
 
 
-@lru_cache(maxsize=4)
-def field_of(subject: Subject) -> "Field":
-    """Return the field of a subject, set up once."""
-    return Field(subject)
-
-
 class Field:
     """Smooth random volumes of a subject's brain; `field_of` makes it.
 
-    Parameters
-    ----------
-    subject : Subject
-        Its mask and smoothness.
-
-    Attributes
-    ----------
-    mask : bool array (x, y, z)
-        The brain.
-    variance : array (voxels,)
-        Variance of each voxel of the brain; 1 on average.
+    `variance` is that of each voxel of the brain, (voxels,); 1 on average.
     """
 
     def __init__(self, subject: Subject) -> None:
         self.mask = subject.mask
+        self.voxels = int(self.mask.sum())
+        self._crop = tuple(slice(length) for length in self.mask.shape)
         size = max(subject.shape)
         self._grid = (size,) * 3
         self._power = _power(size, subject.noise.fwhm)
@@ -66,21 +52,11 @@ class Field:
         own = self._covariance[0, 0, 0] - 2 * self._with_brain[self.mask] + self._of_brain
         self.variance = self._gain * own / self._scale - self._modes**2 @ self._surplus
 
-    @property
-    def voxels(self) -> int:
-        """How many voxels the brain has."""
-        return int(self.mask.sum())
-
-    @property
-    def _crop(self) -> tuple[slice, ...]:
-        return tuple(slice(length) for length in self.mask.shape)
-
     def covariance(self, region: Region) -> np.ndarray:
         """Return the covariance of a region's voxels, (n, n)."""
         with_brain = self._with_brain[region.index]
-        free = self._covariance[
-            tuple((along[:, None] - along) % self._grid[0] for along in region.voxels.T)
-        ]
+        apart = (region.voxels.T[:, :, None] - region.voxels.T[:, None]) % self._grid[0]
+        free = self._covariance[tuple(apart)]
         centred = (free - with_brain[:, None] - with_brain + self._of_brain) / self._scale
         modes = self._modes[self.among_brain(region)]
         return self._gain * centred - (modes * self._surplus) @ modes.T
@@ -110,6 +86,10 @@ class Field:
         return eigsh(operator, k=min(MODES, self.voxels - 1), v0=start, tol=1e-4)
 
 
+field_of = lru_cache(maxsize=4)(Field)
+"""Return the field of a subject, set up once."""
+
+
 class RegionField:
     """The same field within a region, drawn by its covariance: one matrix product for many volumes.
 
@@ -122,7 +102,9 @@ class RegionField:
         self._of_brain = field.among_brain(region)
         self._root = None
         if len(region) <= MOST_COVARIANCE_VOXELS:
-            self._root = _square_root(field.covariance(region))
+            # The brain's mean has no variance, so the matrix may be singular: hence the tiny ridge.
+            ridge = 1e-9 * np.eye(len(region))
+            self._root = np.linalg.cholesky(field.covariance(region) + ridge).T
 
     def draw(self, rng: np.random.Generator, volumes: int) -> np.ndarray:
         """Return independent volumes of the field, (volumes, voxels)."""
@@ -136,14 +118,8 @@ def _standardised(shares: np.ndarray) -> tuple[float, np.ndarray]:
 
     With independent standard normal z and s^2 = sum(shares z^2) + what the shares leave of 1, a
     mode becomes z / s, of variance E[z^2 / s^2]; a mode too small to matter for s, E[1 / s^2]. Both
-    are integrals over t of E[z^2 exp(-t s^2)] and E[exp(-t s^2)], which have closed forms.
-
-    Returns
-    -------
-    gain : float
-        For a small mode.
-    gains : array (modes,)
-        For those with the given shares.
+    are integrals over t of E[z^2 exp(-t s^2)] and E[exp(-t s^2)], which have closed forms. The
+    small mode's comes first, then one for each of the shares, (modes,).
     """
     rest = 1 - shares.sum()
 
@@ -155,21 +131,13 @@ def _standardised(shares: np.ndarray) -> tuple[float, np.ndarray]:
     return float(gain), np.array(gains)
 
 
-def _square_root(covariance: np.ndarray) -> np.ndarray:
-    """Return a matrix whose product with white noise has the covariance."""
-    # The brain's mean has no variance, so the matrix may be singular: hence the tiny ridge.
-    return np.linalg.cholesky(covariance + 1e-9 * np.eye(len(covariance))).T
-
-
 def _power(size: int, fwhm: float) -> np.ndarray:
     """Return the spectrum on the half grid of a real FFT: fmrisim's power law, without a mean."""
     # fmrisim's fit of the exponent to the smoothness (Ellis et al. 2020).
     exponent = np.log(fwhm - 0.36778719) / np.log(2.10601011) + 2.15439247
     steps = fft.fftfreq(size, 1 / size)
     half = fft.rfftfreq(size, 1 / size)
-    distance = np.sqrt(
-        steps[:, None, None] ** 2 + steps[None, :, None] ** 2 + half[None, None, :] ** 2
-    )
+    distance = np.sqrt(steps[:, None, None] ** 2 + steps[:, None] ** 2 + half**2)
     distance[0, 0, 0] = 1.0
     power = distance**-exponent
     power[0, 0, 0] = 0.0

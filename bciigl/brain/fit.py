@@ -1,6 +1,7 @@
 """Fit a subject to a recording: template, mask and noise, estimated by fmrisim."""
 
 import os
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from pydantic import ValidationError
@@ -13,9 +14,6 @@ from bciigl.base.seeds import Seed
 from bciigl.brain import fmrisim_adapter
 from bciigl.brain.images import Image, dimensions, read_image, read_mask, voxel_size
 from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, NoiseParameters, Subject
-
-FEWEST_FRAMES = 20
-"""Volumes below which autocorrelation cannot be estimated."""
 
 ENOUGH_FRAMES = 100
 """Volumes below which the estimates of autocorrelation vary much from sample to sample."""
@@ -41,67 +39,19 @@ def fit_subject(
 
     Mask and template are `fmrisim.mask_brain`'s, the noise parameters `fmrisim.calc_noise`'s: AR(1)
     and MA(1), SFNR, SNR and smoothness. It does not estimate drift, physiological and task noise;
-    their weights are 0 and can be set in subject.json.
-
-    Parameters
-    ----------
-    bold : path-like
-        A 4-D NIfTI file that has not been skull-stripped: the background tells the SNR.
-    name : str
-        What to call the subject.
-    mask : path-like, optional
-        A NIfTI brain mask on the same grid, instead of fmrisim's.
-    tr : float, optional
-        Seconds per volume, where the file does not say.
-    seed : int
-        fmrisim samples voxels and volumes; the same seed gives the same subject.
-    report : function
-        Called with each step that starts.
-
-    Raises
-    ------
-    FitError, ImageError
-        If the files cannot be used.
+    their weights are 0 and can be set in subject.json. The background of `bold`, a 4-D NIfTI file,
+    tells the SNR, so it must not be skull-stripped. A `mask` takes the place of fmrisim's, `tr`
+    (s) that of the header. fmrisim samples voxels and volumes, the same for the same seed.
     """
     report("reading the recording")
-    image = _read_recording(bold, tr)
+    image = read_image(bold)
+    image = image._replace(tr=tr if tr is not None else image.tr)
+    _refuse(bold, _recording_problems(image))
     report("finding the brain")
     brain, template = fmrisim_adapter.brain_mask(image.data)
     if mask is not None:
         brain = read_mask(mask, image.data.shape[:3], image.affine, "the recording")
-    _refuse_if_no_brain(brain, image, bold, mask)
-    report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
-    estimated = fmrisim_adapter.estimate_noise(
-        image.data, brain, template, voxel_size(image.affine), Seed(seed).rng("subject fit")
-    )
-    subject = Subject(name, template, brain, image.affine, _parameters(bold, estimated))
-    about = {
-        "source": os.path.basename(bold),
-        "frames": image.data.shape[3],
-        "tr": image.tr,
-        "seed": seed,
-        "mask": "fmrisim.mask_brain" if mask is None else os.path.basename(mask),
-    }
-    return subject, about
-
-
-def _refuse_if_no_brain(
-    brain: np.ndarray, image: Image, bold: str | os.PathLike, mask: str | os.PathLike | None
-) -> None:
-    """Raise an error unless every voxel of the mask has signal and there is air around it."""
-    if brain.sum() < FEWEST_BRAIN_VOXELS:
-        raise FitError(
-            f"{mask or bold}: the brain mask has {brain.sum()} voxels, too few for a brain "
-            f"({FEWEST_BRAIN_VOXELS}); check the recording, or give another mask"
-        )
-    courses = image.data[brain]
-    dead = (courses.std(axis=1) == 0) | (courses.mean(axis=1) <= 0)
-    if dead.any():
-        raise FitError(
-            f"{mask or bold}: {dead.sum()} of {brain.sum()} voxels of the brain have no signal or "
-            f"never change, such as {np.argwhere(brain)[dead][0].tolist()}; give a mask without "
-            "them"
-        )
+    _refuse(mask or bold, _mask_problems(brain, image))
     air = image.data.mean(axis=3)[~ndimage.binary_dilation(brain, iterations=AIR_DISTANCE)]
     if not air.size or air.std() == 0:
         remedy = "a brain mask (--mask)" if mask is None else f"a smaller mask than {mask}"
@@ -110,52 +60,72 @@ def _refuse_if_no_brain(
             f"{AIR_DISTANCE} voxels from the brain, which tells the scanner's noise; give a "
             f"recording that has not been cropped or skull-stripped, or {remedy}"
         )
+    report(f"estimating the noise of {brain.sum()} voxels in {image.data.shape[3]} volumes")
+    estimated = fmrisim_adapter.estimate_noise(
+        image.data, brain, template, voxel_size(image.affine), Seed(seed).rng("subject fit")
+    )
+    try:
+        names = NoiseParameters.model_fields
+        plain = {each: np.asarray(estimated[each], float).tolist() for each in names}
+        noise = NoiseParameters(**plain)
+    except ValidationError as error:
+        message = f"{bold}: its noise is not that of a brain: {first_problem(error)}"
+        raise FitError(message) from error
+    about = {
+        "source": os.path.basename(bold),
+        "frames": image.data.shape[3],
+        "tr": image.tr,
+        "seed": seed,
+        "mask": "fmrisim.mask_brain" if mask is None else os.path.basename(mask),
+    }
+    return Subject(name, template, brain, image.affine, noise), about
 
 
-def _read_recording(path: str | os.PathLike, tr: float | None) -> Image:
-    image = read_image(path)
-    image = image._replace(tr=tr if tr is not None else image.tr)
-    shape = dimensions(image.data.shape)
-    if image.data.ndim != 4:
-        raise FitError(f"{path}: should be a 4-D recording (x, y, z, time), got {shape}")
-    if image.data.shape[3] < FEWEST_FRAMES:
-        raise FitError(
-            f"{path}: should have at least {FEWEST_FRAMES} volumes, got {image.data.shape[3]}"
-        )
-    if min(image.data.shape[:3]) < 4:
-        raise FitError(f"{path}: should have at least 4 voxels along each axis, got {shape}")
-    broken = ~np.isfinite(image.data)
+def _refuse(path: str | os.PathLike, problems: Iterable[str]) -> None:
+    for problem in problems:
+        raise FitError(f"{path}: {problem}")
+
+
+def _recording_problems(image: Image) -> Iterator[str]:
+    data, shape = image.data, dimensions(image.data.shape)
+    if data.ndim != 4:
+        yield f"should be a 4-D recording (x, y, z, time), got {shape}"
+    if data.shape[3] < 20:  # autocorrelation could not be estimated
+        yield f"should have at least 20 volumes, got {data.shape[3]}"
+    if min(data.shape[:3]) < 4:
+        yield f"should have at least 4 voxels along each axis, got {shape}"
+    broken = ~np.isfinite(data)
     if broken.any():
-        raise FitError(
-            f"{path}: {broken.sum()} values are NaN or infinite, the first at "
-            f"{np.argwhere(broken)[0].tolist()}; replace them, by 0 where there is no signal"
+        first = np.argwhere(broken)[0].tolist()
+        yield (
+            f"{broken.sum()} values are NaN or infinite, the first at {first}; "
+            "replace them, by 0 where there is no signal"
         )
     if image.tr is None:
-        raise FitError(f"{path}: the header has no repetition time; give it with --tr SECONDS")
+        yield "the header has no repetition time; give it with --tr SECONDS"
     if not 0.05 <= image.tr <= 30:
-        raise FitError(
-            f"{path}: the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
+        yield f"the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
+    negative = (data < 0).mean()
+    if negative > 0.01:
+        yield (
+            f"{100 * negative:.0f} % of its values are negative, but magnitude images have none; "
+            "was a mean subtracted?"
         )
-    if (image.data < 0).mean() > 0.01:
-        raise FitError(
-            f"{path}: {100 * (image.data < 0).mean():.0f} % of its values are negative, but "
-            "magnitude images have none; was a mean subtracted?"
-        )
-    if image.data.max() <= 0 or not (image.data.std(axis=3) > 0).any():
-        raise FitError(f"{path}: holds no signal that changes in time")
-    return image
+    if data.max() <= 0 or not (data.std(axis=3) > 0).any():
+        yield "holds no signal that changes in time"
 
 
-def _parameters(bold: str | os.PathLike, estimated: dict) -> NoiseParameters:
-    """Return fmrisim's estimates, checked."""
-    values = {name: estimated[name] for name in NoiseParameters.model_fields}
-    plain = {
-        name: tuple(map(float, value)) if isinstance(value, list) else float(value)
-        for name, value in values.items()
-    }
-    try:
-        return NoiseParameters(**plain)
-    except ValidationError as error:
-        raise FitError(
-            f"{bold}: its noise is not that of a brain: {first_problem(error)}"
-        ) from error
+def _mask_problems(brain: np.ndarray, image: Image) -> Iterator[str]:
+    voxels = brain.sum()
+    if voxels < FEWEST_BRAIN_VOXELS:
+        yield (
+            f"the brain mask has {voxels} voxels, too few for a brain ({FEWEST_BRAIN_VOXELS}); "
+            "check the recording, or give another mask"
+        )
+    courses = image.data[brain]
+    dead = (courses.std(axis=1) == 0) | (courses.mean(axis=1) <= 0)
+    if dead.any():
+        yield (
+            f"{dead.sum()} of {voxels} voxels of the brain have no signal or never change, such as "
+            f"{np.argwhere(brain)[dead][0].tolist()}; give a mask without them"
+        )

@@ -18,14 +18,7 @@ from bciigl.protocol.model import NoiseSources
 def noise_dictionary(noise: NoiseParameters, voxel_size: np.ndarray) -> dict:
     """Return parameters as fmrisim takes them, with nothing left to its defaults."""
     # matched=0: the noise is composed from the parameters, not fitted to them, run by run.
-    return {
-        **{
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in noise.model_dump().items()
-        },
-        "voxel_size": [float(edge) for edge in voxel_size],
-        "matched": 0,
-    }
+    return {**noise.model_dump(mode="json"), "voxel_size": voxel_size.tolist(), "matched": 0}
 
 
 def whole_brain_volumes(
@@ -37,18 +30,7 @@ def whole_brain_volumes(
 ) -> np.ndarray:
     """Return base image and noise by `fmrisim.generate_noise`, (x, y, z, frames).
 
-    Parameters
-    ----------
-    subject : Subject
-        Whose noise.
-    sources : NoiseSources
-        Which sources are on.
-    stimulated : bool array (frames,)
-        In which frames an event is on.
-    tr : float
-        Seconds per frame.
-    rng : numpy.random.Generator
-        What fmrisim's random state is seeded from.
+    `stimulated` says in which frames an event is on, (frames,).
     """
     from brainiak.utils import fmrisim
 
@@ -98,7 +80,7 @@ def estimate_noise(
             volumes,
             mask.astype(float),
             template,
-            noise_dict={"voxel_size": [float(edge) for edge in voxel_size], "matched": 0},
+            noise_dict={"voxel_size": voxel_size.tolist(), "matched": 0},
         )
 
 

@@ -14,42 +14,17 @@ import numpy as np
 from bciigl.base.errors import BciiglError, printable
 from bciigl.base.files import written_file
 
-# What nibabel raises for headers that make no sense.
-UNREADABLE = (
-    nibabel.filebasedimages.ImageFileError,
-    nibabel.spatialimages.HeaderDataError,
-    KeyError,
-    MemoryError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
-MOST_BYTES = 4_000_000_000
-"""Size of an image, unpacked."""
-
-_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
-
 
 class ImageError(BciiglError):
     """An image file that cannot be used."""
 
 
 class Image(NamedTuple):
-    """The content of a NIfTI file.
+    """The content of a NIfTI file."""
 
-    Attributes
-    ----------
-    data : float array (x, y, z) or (x, y, z, time)
-        The values.
-    affine : array (4, 4)
-        From voxel indices to mm.
-    tr : float or None
-        Seconds from one volume to the next; None where the file does not say.
-    """
-
-    data: np.ndarray
-    affine: np.ndarray
-    tr: float | None
+    data: np.ndarray  # (x, y, z) or (x, y, z, time)
+    affine: np.ndarray  # from voxel indices to mm, (4, 4)
+    tr: float | None  # seconds from one volume to the next; None where the file does not say
 
 
 def voxel_size(affine: np.ndarray) -> np.ndarray:
@@ -63,13 +38,7 @@ def dimensions(shape: tuple[int, ...]) -> str:
 
 
 def read_image(path: str | os.PathLike) -> Image:
-    """Return the image in a NIfTI file.
-
-    Raises
-    ------
-    ImageError
-        If the file is missing, broken, or no NIfTI image of real numbers.
-    """
+    """Return the image in a NIfTI file; `ImageError` if it is broken or holds no real numbers."""
     path = Path(path)
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
@@ -87,15 +56,17 @@ def read_image(path: str | os.PathLike) -> Image:
             raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
         data = np.asarray(image.dataobj, dtype=float)
         tr = _repetition_time(image.header)
-    except UNREADABLE as error:
-        raise ImageError(
-            f"{path}: cannot be read as a NIfTI image: {printable(str(error))}"
-        ) from error
+    except ImageError:
+        raise
     except (EOFError, zlib.error, OSError) as error:
-        if "Not a gzipped file" in str(error):
-            raise ImageError(f"{path}: cannot be read: ends in .gz but is no gzip file") from error
         reason = printable(getattr(error, "strerror", None) or str(error))
-        raise ImageError(f"{path}: is truncated or damaged ({reason}); copy it again") from error
+        message = f"is truncated or damaged ({reason}); copy it again"
+        if "Not a gzipped file" in str(error):
+            message = "cannot be read: ends in .gz but is no gzip file"
+        raise ImageError(f"{path}: {message}") from error
+    except Exception as error:  # whatever nibabel raises for headers that make no sense
+        message = f"cannot be read as a NIfTI image: {printable(str(error))}"
+        raise ImageError(f"{path}: {message}") from error
     if not np.isfinite(image.affine).all() or abs(np.linalg.det(image.affine[:3, :3])) < 1e-9:
         raise ImageError(f"{path}: its affine does not map voxels to mm")
     return Image(data, image.affine, tr)
@@ -104,40 +75,24 @@ def read_image(path: str | os.PathLike) -> Image:
 def read_mask(
     path: str | os.PathLike, shape: tuple[int, ...], affine: np.ndarray, of: str
 ) -> np.ndarray:
-    """Return where the mask in a NIfTI file is not 0, (x, y, z).
+    """Return where a NIfTI file of 0 and one other value is not 0, (x, y, z).
 
-    Parameters
-    ----------
-    path : path-like
-        A file whose voxels are 0 or one other value.
-    shape, affine
-        The grid that it must be on.
-    of : str
-        What has that grid, for errors.
-
-    Raises
-    ------
-    ImageError
-        If the file is broken, on another grid, or no mask.
+    It must be on the grid `of` something, as errors call it, with that shape and affine.
     """
     image = read_image(path)
     data = image.data[..., 0] if image.data.shape[3:] == (1,) else image.data
+    problem = None
     if data.shape != tuple(shape):
-        raise ImageError(
-            f"{path}: should be on the grid of {of}, {dimensions(shape)} voxels, "
-            f"got {dimensions(data.shape)}; resample it"
-        )
-    if not np.allclose(image.affine, affine, atol=0.01):
-        raise ImageError(
-            f"{path}: has another affine than {of}, so its voxels may be elsewhere in the head; "
-            "resample it"
-        )
-    values = np.unique(data[data != 0])
-    if len(values) > 1 or np.isnan(values).any():
-        raise ImageError(
-            f"{path}: should hold 0 and one other value, got {values[0]:g} to {values[-1]:g}; "
-            "threshold it, or choose one label"
-        )
+        got = f"{dimensions(shape)} voxels, got {dimensions(data.shape)}"
+        problem = f"should be on the grid of {of}, {got}; resample it"
+    elif not np.allclose(image.affine, affine, atol=0.01):
+        effect = "so its voxels may be elsewhere in the head"
+        problem = f"has another affine than {of}, {effect}; resample it"
+    elif len(values := np.unique(data[data != 0])) > 1 or np.isnan(values).any():
+        got = f"got {values[0]:g} to {values[-1]:g}; threshold it, or choose one label"
+        problem = f"should hold 0 and one other value, {got}"
+    if problem:
+        raise ImageError(f"{path}: {problem}")
     return data != 0
 
 
@@ -176,8 +131,8 @@ def _unpacked_size(path: Path) -> int:
                 # Large, and packed as no image can be.
                 if size > max(64_000_000, 200 * packed):
                     raise ImageError(f"{path}: is packed too tightly to be an image")
-    if size > MOST_BYTES:
-        raise ImageError(f"{path}: is larger than {MOST_BYTES / 1e9:g} GB")
+    if size > 4e9:
+        raise ImageError(f"{path}: is larger than 4 GB")
     return size
 
 
@@ -189,4 +144,4 @@ def _repetition_time(header: object) -> float | None:
         warnings.simplefilter("ignore")
         unit = header.get_xyzt_units()[1]
     # Rounded: the header keeps 32 bits, so 1.4 would read as 1.39999998.
-    return round(float(zooms[3]) * _SECONDS.get(unit, 1.0), 6)
+    return round(float(zooms[3]) * {"msec": 1e-3, "usec": 1e-6}.get(unit, 1.0), 6)

@@ -14,8 +14,6 @@ The paper's code adds half of a uniform pattern to that of perception; this keep
 whatever the similarity.
 """
 
-_FWHM_PER_SIGMA = np.sqrt(8 * np.log(2))
-
 Patterns = dict[tuple[str, object], np.ndarray]
 """Pattern (voxels,) of each event: ("imagination", option), ("judgment", True for a match), ..."""
 
@@ -47,7 +45,7 @@ def draw_patterns(task: Task, brain: Brain, region: Region, rng: np.random.Gener
 def _smooth_pattern(region: Region, fwhm: float, rng: np.random.Generator) -> np.ndarray:
     if fwhm == 0:
         return rng.random(len(region))
-    sigma = fwhm / _FWHM_PER_SIGMA / voxel_size(region.affine)
+    sigma = fwhm / np.sqrt(8 * np.log(2)) / voxel_size(region.affine)
     margin = np.ceil(4 * sigma).astype(int)
     corner = region.voxels.min(axis=0) - margin
     shape = region.voxels.max(axis=0) + margin - corner + 1

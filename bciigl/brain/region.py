@@ -26,12 +26,8 @@ class RegionError(BciiglError):
 class Region:
     """The voxels that are recorded.
 
-    Attributes
-    ----------
-    voxels : int array (n, 3)
-        Indices on the subject's grid, last axis fastest.
-    affine : array (4, 4)
-        From those indices to mm.
+    `voxels` are indices on the subject's grid, (n, 3), last axis fastest; `affine` (4, 4) maps
+    them to mm.
     """
 
     voxels: np.ndarray
@@ -52,19 +48,9 @@ class Region:
         return self.voxels @ self.affine[:3, :3].T + self.affine[:3, 3]
 
     def box(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return values as a small image around the region, and that image's affine.
+        """Return values (n,) or (frames, n) as a small image around the region, and its affine.
 
-        Parameters
-        ----------
-        values : array (n,) or (frames, n)
-            A value per voxel, or one per frame and voxel.
-
-        Returns
-        -------
-        image : array (x, y, z) or (x, y, z, frames)
-            0 where the box holds voxels that are not of the region.
-        affine : array (4, 4)
-            From the image's indices to mm, so that it opens in its place in the head.
+        The image, (x, y, z) or (x, y, z, frames), is 0 at voxels that are not of the region.
         """
         values = np.asarray(values)
         corner = self.voxels.min(axis=0)
@@ -79,31 +65,28 @@ class Region:
 def find_region(
     wanted: Cube | Sphere | Mask, subject: Subject, folder: str | os.PathLike = "."
 ) -> Region:
-    """Return the voxels of a protocol's region.
+    """Return the voxels of a protocol's region; the path of a mask is relative to `folder`.
 
     A cube of even size has its centre at the lower of the two middle voxels, as in fmrisim: centre
-    14 and size 4 are voxels 13 to 16.
-
-    Parameters
-    ----------
-    wanted : Cube, Sphere or Mask
-        ``protocol.brain.region``.
-    subject : Subject
-        Whose brain.
-    folder : path-like
-        What the path of a mask file is relative to: the protocol's folder.
-
-    Raises
-    ------
-    RegionError
-        If any voxel lies outside the subject's brain mask, or the mask file does not fit.
+    14 and size 4 are voxels 13 to 16. A `RegionError` is raised if any voxel lies outside the
+    subject's brain mask.
     """
     if isinstance(wanted, Mask):
-        voxels = _masked(Path(folder) / wanted.file, subject)
+        path = Path(folder) / wanted.file
+        mask = read_mask(path, subject.shape, subject.affine, "the subject's template")
+        voxels = np.argwhere(mask)
+        if not len(voxels):
+            raise RegionError(f"{path}: is empty: all voxels are 0", "file")
+    elif isinstance(wanted, Sphere):
+        reach = np.ceil(wanted.radius / subject.voxel_size).astype(int)
+        offsets = np.argwhere(np.ones(2 * reach + 1)) - reach
+        distance = np.linalg.norm(offsets @ subject.affine[:3, :3].T, axis=1)
+        voxels = np.asarray(wanted.center) + offsets[distance <= wanted.radius + 1e-9]
     else:
-        offsets = _ball(wanted, subject) if isinstance(wanted, Sphere) else _block(wanted.size)
-        voxels = np.asarray(wanted.center) + offsets
-    outside = ~_in_brain(voxels, subject)
+        first = np.asarray(wanted.center) - (wanted.size - 1) // 2
+        voxels = first + np.argwhere(np.ones((wanted.size,) * 3))
+    outside = ((voxels < 0) | (voxels >= subject.shape)).any(axis=1)
+    outside[~outside] = ~subject.mask[tuple(voxels[~outside].T)]
     if outside.any():
         raise RegionError(
             f"{outside.sum()} of {len(voxels)} voxels lie outside the brain of subject "
@@ -111,32 +94,6 @@ def find_region(
             "file" if isinstance(wanted, Mask) else "center",
         )
     return Region(voxels, subject.affine)
-
-
-def _block(size: int) -> np.ndarray:
-    first = -((size - 1) // 2)
-    return np.argwhere(np.ones((size,) * 3)) + first
-
-
-def _ball(sphere: Sphere, subject: Subject) -> np.ndarray:
-    reach = np.ceil(sphere.radius / subject.voxel_size).astype(int)
-    offsets = np.argwhere(np.ones(2 * reach + 1)) - reach
-    distance = np.linalg.norm(offsets @ subject.affine[:3, :3].T, axis=1)
-    return offsets[distance <= sphere.radius + 1e-9]
-
-
-def _masked(path: Path, subject: Subject) -> np.ndarray:
-    voxels = np.argwhere(read_mask(path, subject.shape, subject.affine, "the subject's template"))
-    if not len(voxels):
-        raise RegionError(f"{path}: is empty: all voxels are 0", "file")
-    return voxels
-
-
-def _in_brain(voxels: np.ndarray, subject: Subject) -> np.ndarray:
-    on_grid = ((voxels >= 0) & (voxels < subject.shape)).all(axis=1)
-    inside = np.zeros(len(voxels), bool)
-    inside[on_grid] = subject.mask[tuple(voxels[on_grid].T)]
-    return inside
 
 
 def _remedy(wanted: Cube | Sphere | Mask, subject: Subject) -> str:

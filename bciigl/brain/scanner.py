@@ -26,14 +26,10 @@ class _Response(NamedTuple):
     """What one event adds to the frames."""
 
     order: tuple  # responses are summed in this order, whenever they were announced
-    first: int  # frame
+    first: int  # its first frame
+    stop: int  # the frame after its last
     course: np.ndarray  # (frames,)
     amplitude: np.ndarray  # (voxels,)
-
-    @property
-    def stop(self) -> int:
-        """The frame after its last."""
-        return self.first + len(self.course)
 
 
 class Scanner:
@@ -43,18 +39,8 @@ class Scanner:
     are sampled after its onset, and none that has been taken. Whether frames are taken one by one
     or many at once, and when the events are announced, does not change a bit of them.
 
-    It gives out frames alone. What the events were is known to whoever announced them.
-
-    Parameters
-    ----------
-    brain : Brain
-        Whose responses.
-    background : iterable of arrays
-        Each frame of the run without events: (voxels,), or (x, y, z) for the whole brain.
-    frames : int
-        How many frames the run has.
-    whole_brain : bool
-        Whether they are of the whole brain.
+    It gives out frames alone: those of the background, (voxels,) or (x, y, z) for the whole brain,
+    with the responses to the events. Only the caller knows what the events were.
     """
 
     def __init__(
@@ -80,22 +66,20 @@ class Scanner:
         Raises
         ------
         ScannerError
-            If a frame that has been taken was sampled after the event's onset, if the run is over
-            by then, or if the event is none of the protocol's.
+            If a frame that has been taken was sampled after the event's onset, or if the run is
+            over by then. A `BciiglError` if the event is none of the protocol's.
         """
-        if not 0 <= event.onset < self.frames * self.tr:
-            raise ScannerError(
-                f"{event.kind} at {event.onset:g} s is not within the run of "
-                f"{self.frames * self.tr:g} s"
-            )
-        if event.onset < (self.taken - 0.5) * self.tr:
-            raise ScannerError(
-                f"{event.kind} at {event.onset:g} s comes too late: the frame sampled at "
-                f"{(self.taken - 0.5) * self.tr:g} s has been taken"
-            )
+        end, sampled = self.frames * self.tr, (self.taken - 0.5) * self.tr
+        what = f"{event.kind} at {event.onset:g} s"
+        if not 0 <= event.onset < end:
+            raise ScannerError(f"{what} is not within the run of {end:g} s")
+        if event.onset < sampled:
+            late = f"comes too late: the frame sampled at {sampled:g} s has been taken"
+            raise ScannerError(f"{what} {late}")
         first, course = self._brain.course(event.onset)
         amplitude = self._brain.amplitude(event)
-        response = _Response((event.onset, amplitude.tobytes()), first, course, amplitude)
+        order, stop = (event.onset, amplitude.tobytes()), first + len(course)
+        response = _Response(order, first, stop, course, amplitude)
         insort(self._responses, response, key=lambda each: each.order)
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -122,21 +106,16 @@ class Scanner:
         return self._take(self.frames - self.taken)
 
     def _take(self, count: int) -> np.ndarray:
-        signal = self._signal(self.taken, count)
-        self.taken += count
+        first, self.taken = self.taken, self.taken + count
+        signal = np.zeros((count, len(self._brain.region)))
+        for response in self._responses:
+            if response.first >= self.taken:
+                break
+            start, stop = max(response.first, first), min(response.stop, self.taken)
+            course = response.course[start - response.first : stop - response.first]
+            signal[start - first : stop - first] += course[:, None] * response.amplitude
         while self._responses and self._responses[0].stop <= self.taken:
             del self._responses[0]  # they are in the order of their onsets, and equally long
         frames = np.array(list(islice(self._background, count))).reshape(count, *self._shape)
         frames[(slice(None), *self._index)] += signal
         return frames
-
-    def _signal(self, first: int, count: int) -> np.ndarray:
-        """Return the sum of all responses in `count` frames, (count, voxels)."""
-        signal = np.zeros((count, len(self._brain.region)))
-        for response in self._responses:
-            if response.first >= first + count:
-                break
-            start, stop = max(response.first, first), min(response.stop, first + count)
-            course = response.course[start - response.first : stop - response.first]
-            signal[start - first : stop - first] += course[:, None] * response.amplitude
-        return signal

@@ -13,23 +13,15 @@ from bciigl.base.seeds import Seed, run_seed
 from bciigl.base.threads import one_thread
 from bciigl.brain.check import brain_findings
 from bciigl.brain.events import Event
-from bciigl.brain.noise import ENGINES
-from bciigl.brain.noise_sources import RunPlan, motion_spikes
+from bciigl.brain.noise import ENGINES, RunPlan, motion_spikes
 from bciigl.brain.patterns import draw_patterns
 from bciigl.brain.region import find_region
 from bciigl.brain.scanner import Scanner
 from bciigl.brain.subject import BUILT_IN, load_subject
-from bciigl.protocol import Protocol, find, load
+from bciigl.protocol import Protocol, find, load, schedule
 from bciigl.protocol.design_checks import NIFTI_FRAMES
 from bciigl.protocol.hrf import event_response, response_length
 from bciigl.protocol.model import Mask
-from bciigl.protocol.schedule import (
-    event_offsets,
-    frames_per_run,
-    session_trials,
-    trial_seconds,
-    trials_per_run,
-)
 
 
 class Brain:
@@ -58,8 +50,11 @@ class Brain:
 
     def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
         settings = protocol.brain
-        if folder is None:
-            _refuse_relative_paths(protocol)
+        for field, path in relative_paths(protocol).items() if folder is None else ():
+            raise BciiglError(
+                f"{field}: {path!r} is relative to the protocol's folder: use "
+                "Brain.from_file(file), or Brain(protocol, folder)"
+            )
         self.protocol = protocol
         self.subject = load_subject(settings.subject, folder or "")
         self.region = find_region(settings.region, self.subject, folder or "")
@@ -109,7 +104,11 @@ class Brain:
         """
         plan = self.plan(self.protocol.task.events, self.planned_trials(session, run, trials))
         seed = run_seed(self.protocol.seed, session, run)
-        frames = self._volumes(plan, seed) if whole_brain else self._frames(plan, seed)
+        if whole_brain:
+            frames = self._volumes(plan, seed)
+        else:
+            base = self.subject.base[self.region.index]
+            frames = base + self.protocol.brain.noise * self.full_noise(plan, seed)
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
 
     def course(self, onset: float) -> tuple[int, np.ndarray]:
@@ -125,10 +124,8 @@ class Brain:
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
         if event.content is None:
-            raise BciiglError(
-                f"a simulated brain must know the content of {event.kind}: it needs a simulated "
-                "person"
-            )
+            needs = "it needs a simulated person"
+            raise BciiglError(f"a simulated brain must know the content of {event.kind}: {needs}")
         try:
             return self._peak * self.patterns[event.kind, event.content]
         except (KeyError, TypeError):
@@ -141,11 +138,11 @@ class Brain:
 
     def planned_trials(self, session: str, run: int, trials: int | None = None) -> int:
         """Return how many trials a run has, if the protocol has that run."""
-        sessions = session_trials(self.protocol)
+        sessions = schedule.session_trials(self.protocol)
         if session not in sessions:
             near = did_you_mean(session, sessions)
             raise BciiglError(f"session should be train or test, got {session!r}{near}")
-        planned = trials_per_run(self.protocol, sessions[session])
+        planned = schedule.trials_per_run(self.protocol, sessions[session])
         runs = range(1, 1 + (len(planned) if trials is None else 1_000_000))
         if run not in runs:
             raise BciiglError(
@@ -153,7 +150,7 @@ class Brain:
                 f"{sessions[session]} trials in session {session}; give trials for a run beyond"
             )
         trials = planned[run - 1] if trials is None else trials
-        if trials < 1 or frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
+        if trials < 1 or schedule.frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
             raise BciiglError(
                 f"trials should be 1 or more, and fit into {NIFTI_FRAMES} frames, got {trials}"
             )
@@ -162,18 +159,13 @@ class Brain:
     def plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
         """Return in which frames of a run events of these kinds are planned to be on."""
         timing = self.protocol.timing
-        frames = frames_per_run(self.protocol, trials)
+        frames = schedule.frames_per_run(self.protocol, trials)
         seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
-        offsets = event_offsets(self.protocol)
+        offsets = schedule.event_offsets(self.protocol)
+        length = schedule.trial_seconds(self.protocol)
         since = seconds[:, None] - [offsets[kind] for kind in kinds]
-        in_trial = (since >= 0) & (since < trials * trial_seconds(self.protocol))
-        on = in_trial & (since % trial_seconds(self.protocol) < timing.event)
+        on = (since >= 0) & (since < trials * length) & (since % length < timing.event)
         return RunPlan(timing.tr, on.any(axis=1))
-
-    def _frames(self, plan: RunPlan, seed: Seed) -> np.ndarray:
-        """Return the region's frames without events, (frames, voxels)."""
-        base = self.subject.base[self.region.index]
-        return base + self.protocol.brain.noise * self.full_noise(plan, seed)
 
     def full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return the region's noise at full strength, motion included, (frames, voxels)."""
@@ -209,12 +201,3 @@ def relative_paths(protocol: Protocol) -> dict[str, str]:
     if isinstance(region, Mask):
         paths["brain.region.file"] = region.file
     return {field: path for field, path in paths.items() if not os.path.isabs(path)}
-
-
-def _refuse_relative_paths(protocol: Protocol) -> None:
-    """Raise an error if it depends on a folder where the subject or region is."""
-    for field, path in relative_paths(protocol).items():
-        raise BciiglError(
-            f"{field}: {path!r} is relative to the protocol's folder: use "
-            "Brain.from_file(file), or Brain(protocol, folder)"
-        )

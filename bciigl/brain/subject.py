@@ -19,12 +19,7 @@ from bciigl.brain.images import read_image, read_mask, voxel_size, write_image
 from bciigl.protocol.model import NoiseSources, Section, field
 
 BUILT_IN = "brainiak"
-FILES = ("template.nii.gz", "mask.nii.gz", "subject.json")
-BRAIN_SOURCES = {
-    "arma": "auto_reg_sigma",
-    "physiological": "physiological_sigma",
-    "task": "task_sigma",
-}
+BRAIN_SOURCES = dict(arma="auto_reg_sigma", physiological="physiological_sigma", task="task_sigma")
 """Sources that fmrisim mixes into the brain's fluctuation, and their weights in the mixture."""
 
 FEWEST_BRAIN_VOXELS = 100
@@ -33,13 +28,10 @@ FEWEST_BRAIN_VOXELS = 100
 SYSTEM_SHARE = 0.5
 """Share of the SFNR's and the SNR's variance that fmrisim gives to the scanner by default."""
 
-# brainiak's template has 8 bits; fmrisim.mask_brain puts the threshold between 58 and 59 of 254.
-_TEMPLATE_THRESHOLD = 58.5 / 254
-
-# The file's header does not say where the head is: it has no origin, and the second axis grows
-# towards the back of the head, not to the front. These numbers put the default region where an
-# affine registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right cannot be
-# told from the file; here the first axis grows towards the right.
+# The header of brainiak's template does not say where the head is: it has no origin, and the second
+# axis grows towards the back of the head, not to the front. These numbers put the default region
+# where an affine registration to MNI space finds it, at about (-38, -47, 45) mm. Left and right
+# cannot be told from the file; here the first axis grows towards the right.
 _TEMPLATE_AFFINE = np.array(
     [[3.0, 0, 0, -81.5], [0, -3.0, 0, 77.5], [0, 0, 3.0, -46.5], [0, 0, 0, 1]]
 )
@@ -50,33 +42,26 @@ class SubjectError(BciiglError):
 
 
 Coefficient = Annotated[float, Field(gt=-2, lt=2)]
+Coefficients = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=10, strict=False)]
+Ratio = Annotated[float, Field(ge=0.01, le=1e6)]
+Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class NoiseParameters(Section):
     """A subject's noise, in fmrisim's terms (Ellis et al. 2020)."""
 
-    snr: float = field(
-        ..., "ratio", "mean brain signal to the scanner's spatial noise", ge=0.01, le=1e6
-    )
-    sfnr: float = field(
-        ..., "ratio", "mean brain signal to its fluctuation in time", ge=0.01, le=1e6
-    )
+    snr: Ratio = field(..., "ratio", "mean brain signal to the scanner's spatial noise")
+    sfnr: Ratio = field(..., "ratio", "mean brain signal to its fluctuation in time")
     max_activity: float = field(
         ..., "scanner units", "signal where the template is 1", ge=1e-9, le=1e12
     )
     # fmrisim turns the FWHM into an exponent by a logarithm that needs more than 0.368.
     fwhm: float = field(..., "mm", "smoothness of the noise", gt=0.4, le=100)
-    auto_reg_sigma: float = field(
-        1.0, "weight", "autoregressive share of the fluctuation", ge=0, le=1e6
-    )
-    auto_reg_rho: tuple[Coefficient, ...] = field(
-        (0.5,), "coefficients", "autoregression", min_length=1, max_length=10, strict=False
-    )
-    ma_rho: tuple[Coefficient, ...] = field(
-        (0.0,), "coefficients", "moving average", min_length=1, max_length=10, strict=False
-    )
-    physiological_sigma: float = field(0.0, "weight", "heart beat and breathing", ge=0, le=1e6)
-    task_sigma: float = field(0.0, "weight", "noise that comes with events", ge=0, le=1e6)
+    auto_reg_sigma: Weight = field(1.0, "weight", "autoregressive share of the fluctuation")
+    auto_reg_rho: Coefficients = field((0.5,), "coefficients", "autoregression")
+    ma_rho: Coefficients = field((0.0,), "coefficients", "moving average")
+    physiological_sigma: Weight = field(0.0, "weight", "heart beat and breathing")
+    task_sigma: Weight = field(0.0, "weight", "noise that comes with events")
     drift_sigma: float = field(0.0, "scanner units", "SD of the scanner's drift", ge=0, le=1e12)
 
     @model_validator(mode="after")
@@ -97,11 +82,6 @@ class NoiseParameters(Section):
         names = {**BRAIN_SOURCES, "drift": "drift_sigma"}
         off = {name: 0.0 for source, name in names.items() if not getattr(sources, source)}
         return self.model_copy(update=off)
-
-    @property
-    def brain_fluctuates(self) -> bool:
-        """Whether any of the sources in the brain is on."""
-        return any(getattr(self, weight) > 0 for weight in BRAIN_SOURCES.values())
 
 
 class _Content(BaseModel):
@@ -178,7 +158,8 @@ class Subject:
         is the same in every voxel of the brain. The static offset does not fluctuate and motion is
         the protocol's, so neither counts.
         """
-        brain = self.brain_sd if self.noise.brain_fluctuates else 0.0
+        on = any(getattr(self.noise, weight) > 0 for weight in BRAIN_SOURCES.values())
+        brain = self.brain_sd if on else 0.0
         return float(np.sqrt(brain**2 + self.system_sd**2 + self.noise.drift_sigma**2))
 
     def save(self, folder: str | os.PathLike, **about: Any) -> None:
@@ -229,32 +210,26 @@ def _built_in() -> Subject:
     volume = read_image(folder / "sub_template.nii.gz").data
     template = volume / volume.max()
     noted = ast.literal_eval((folder / "sub_noise_dict.txt").read_text())
-    noise = NoiseParameters(
-        **{key: value for key, value in noted.items() if key != "voxel_size"},
-        auto_reg_rho=(0.5,),
-        ma_rho=(0.0,),
-    )
-    return Subject(BUILT_IN, template, template > _TEMPLATE_THRESHOLD, _TEMPLATE_AFFINE, noise)
+    del noted["voxel_size"]
+    # fmrisim.mask_brain puts the threshold between 58 and 59 of the 254 values of its 8 bits.
+    mask = template > 58.5 / 254
+    return Subject(BUILT_IN, template, mask, _TEMPLATE_AFFINE, NoiseParameters(**noted))
 
 
 def _from_folder(folder: Path) -> Subject:
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    files = ("template.nii.gz", "mask.nii.gz", "subject.json")
+    missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
         raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")
-    template = read_image(folder / "template.nii.gz")
+    template, affine, _ = read_image(folder / "template.nii.gz")
     content = read_json(folder / "subject.json", _Content, error=SubjectError)
-    if template.data.ndim != 3:
-        raise SubjectError(f"{folder}/template.nii.gz: should be 3-D, got {template.data.ndim}-D")
-    if not np.isfinite(template.data).all() or template.data.min() < 0 or template.data.max() > 1.1:
+    if template.ndim != 3:
+        raise SubjectError(f"{folder}/template.nii.gz: should be 3-D, got {template.ndim}-D")
+    if not ((template >= 0) & (template <= 1.1)).all():
         raise SubjectError(f"{folder}/template.nii.gz: values should be between 0 and 1")
-    brain = read_mask(
-        folder / "mask.nii.gz", template.data.shape, template.affine, "template.nii.gz"
-    )
-    if brain.sum() < FEWEST_BRAIN_VOXELS or not template.data[brain].any():
-        raise SubjectError(
-            f"{folder}/mask.nii.gz: should hold at least {FEWEST_BRAIN_VOXELS} voxels with signal, "
-            f"got {brain.sum()}"
-        )
-    name = printable(content.name)[:80]
-    return Subject(name, template.data, brain, template.affine, content.noise)
+    brain = read_mask(folder / "mask.nii.gz", template.shape, affine, "template.nii.gz")
+    if brain.sum() < FEWEST_BRAIN_VOXELS or not template[brain].any():
+        wanted = f"at least {FEWEST_BRAIN_VOXELS} voxels with signal"
+        raise SubjectError(f"{folder}/mask.nii.gz: should hold {wanted}, got {brain.sum()}")
+    return Subject(printable(content.name)[:80], template, brain, affine, content.noise)

@@ -8,7 +8,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed, run_seed
 from bciigl.brain import Brain, Event, Scanner
 from bciigl.brain.fmrisim_adapter import scale_to_noise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import RunPlan
 from bciigl.estimate import contexts, feedback_so_far
 from bciigl.loop.participant import Participant
 from bciigl.loop.trials import Decision, Steps

@@ -19,9 +19,9 @@ from bciigl.loop.participant import Participant, SimulatedPerson
 from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
 from bciigl.protocol import Protocol
-from bciigl.protocol.compare import first_difference
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import decision_seconds, series, session_trials, trials_per_run
+from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
 from bciigl.recording.journal import Journal, JournalError

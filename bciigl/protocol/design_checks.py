@@ -14,60 +14,32 @@ if TYPE_CHECKING:
 FieldPath = tuple[str | int, ...]
 """A field of a protocol, such as ``("timing", "isi")``; whole numbers are places in a list."""
 
+Position = tuple[int, int]
+"""Line and column, from 1."""
+
 NIFTI_FRAMES = 32_767
 """Most volumes that a NIfTI-1 file can hold."""
 
-FEWEST_GUESSES = 64
-"""Guesses per option below which a decoder of the default region has more voxels than examples."""
-
-FEWEST_MATCHES = 10
-"""Matches per option below which a match is too rare to be discovered."""
-
-LONGEST_RUN = 60
-"""Minutes that a person may be asked to lie still."""
-
-MARGIN = 0.1
-"""How far from 1/2 the match rate of catch trials must be to tell match from mismatch."""
-
 
 class Finding(NamedTuple):
-    """One problem of a protocol as an experiment.
-
-    Attributes
-    ----------
-    path : tuple of str
-        The field to change.
-    message : str
-        What is wrong, why, and how to correct it.
-    about : tuple of tuple of str
-        The other fields or sections it depends on.
-    """
+    """One problem of a protocol: the field to change, what is wrong, and how to correct it."""
 
     path: FieldPath
     message: str
-    about: tuple[FieldPath, ...] = ()
+    about: tuple[FieldPath, ...] = ()  # the other fields or sections it depends on
+    position: Position | None = None
 
 
 def refusals(protocol: Protocol) -> list[Finding]:
     """Return why the experiment cannot be run or cannot work; empty if it can."""
-    return [
-        *_order_of_events(protocol),
-        *_symmetry(protocol),
-        *_timing(protocol),
-        *_length(protocol),
-    ]
+    checks = (_events, _symmetry, _timing, _length)
+    return [finding for check in checks for finding in check(protocol)]
 
 
 def advice(protocol: Protocol) -> list[Finding]:
     """Return warnings about what is allowed but probably not intended."""
-    return [
-        *_overlap(protocol),
-        *_early_decision(protocol),
-        *_too_little_to_learn_from(protocol),
-        *_long_run(protocol),
-        *_silent_judgment(protocol),
-        *_never_learns(protocol),
-    ]
+    checks = (_peak, _too_little_to_learn_from, _long_run, _silent_judgment, _never_learns)
+    return [finding for check in checks for finding in check(protocol)]
 
 
 def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
@@ -85,15 +57,12 @@ def known_match_rate(protocol: Protocol) -> float | None:
     return min(max(catch.match_rate, 0.01), 0.99) if catch.share else None
 
 
-def _order_of_events(protocol: Protocol) -> Iterator[Finding]:
+def _events(protocol: Protocol) -> Iterator[Finding]:
     events, weights = protocol.task.events, protocol.feedback
     allowed = [kind for kind in ("imagination", "perception", "judgment") if kind in events]
     if list(events) != allowed or "imagination" not in events:
-        yield Finding(
-            ("task", "events"),
-            "should be imagination, then perception, judgment or both in this order, "
-            f"got {', '.join(events)}",
-        )
+        message = "should be imagination, then perception, judgment or both in this order, got "
+        yield Finding(("task", "events"), message + ", ".join(events))
     elif not any(getattr(weights, kind) for kind in events[1:]):
         yield Finding(
             ("feedback",),
@@ -115,12 +84,11 @@ def _symmetry(protocol: Protocol) -> Iterator[Finding]:
             "trials (task.catch.share: 0.2) or a third option",
             (("task", "catch"), ("task", "trials")),
         )
-    elif abs(task.catch.match_rate - 0.5) < MARGIN - 1e-9:
+    elif abs(task.catch.match_rate - 0.5) < 0.1 - 1e-9:
         yield Finding(
             ("task", "catch", "match_rate"),
             "with two options only the catch trials tell match from mismatch, so their match rate "
-            f"should be {0.5 - MARGIN:g} or less, or {0.5 + MARGIN:g} or more, "
-            f"got {task.catch.match_rate:g}",
+            f"should be 0.4 or less, or 0.6 or more, got {task.catch.match_rate:g}",
             (("task", "options"),),
         )
 
@@ -128,35 +96,33 @@ def _symmetry(protocol: Protocol) -> Iterator[Finding]:
 def _timing(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
     spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
+    about: tuple[FieldPath, ...] = (("timing",),)
     if decision <= 0:
-        yield Finding(
-            ("timing", "latency"),
-            f"should be less than timing.event + timing.isi = {spacing:g}, got {timing.latency:g}",
-            (("timing",),),
-        )
+        field = "latency"
+        limit = f"timing.event + timing.isi = {spacing:g}"
+        message = f"should be less than {limit}, got {timing.latency:g}"
     elif decision + timing.latency > spacing + 1e-9:
-        yield Finding(
-            ("timing", "decision"),
+        field = "decision"
+        message = (
             f"decision and latency ({decision:g} + {timing.latency:g} s) should end before the "
-            f"next event begins, at timing.event + timing.isi = {spacing:g} s",
-            (("timing",),),
+            f"next event begins, at timing.event + timing.isi = {spacing:g} s"
         )
     elif decision < timing.tr - 1e-9:
         field = "decision" if timing.decision else "latency" if timing.latency else "tr"
         remedy = "use a longer isi or a shorter tr" if field == "tr" else "decide later"
-        yield Finding(
-            ("timing", field),
+        message = (
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
-            f"complete ({timing.tr:g} s); {remedy}",
-            (("timing",),),
+            f"complete ({timing.tr:g} s); {remedy}"
         )
     elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
-        yield Finding(
-            ("timing", "frame_lag"),
+        field, about = "frame_lag", (("timing",), ("estimate",))
+        message = (
             f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
-            f"later, after the decision at {decision:g} s; lower frame_lag or decide later",
-            (("timing",), ("estimate",)),
+            f"later, after the decision at {decision:g} s; lower frame_lag or decide later"
         )
+    else:
+        return
+    yield Finding(("timing", field), message, about)
 
 
 def _longest_run(protocol: Protocol) -> int:
@@ -179,9 +145,9 @@ def _length(protocol: Protocol) -> Iterator[Finding]:
         )
 
 
-def _overlap(protocol: Protocol) -> Iterator[Finding]:
+def _peak(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
-    spacing = schedule.event_spacing(timing)
+    spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
     peak = schedule.time_to_peak(timing, protocol.brain.hrf_delay)
     if spacing < peak + timing.tr:
         yield Finding(
@@ -190,6 +156,9 @@ def _overlap(protocol: Protocol) -> Iterator[Finding]:
             f"event, but its response peaks at {peak:g} s and a frame takes {timing.tr:g} s; "
             f"an isi of {peak + timing.tr - timing.event:g} s or more shows the peak",
         )
+    if decision < peak <= spacing:
+        message = f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s"
+        yield Finding(("timing", "decision"), message)
 
 
 def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
@@ -197,29 +166,25 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
     options = len(task.options)
     free = 1 - task.catch.share
     guesses = task.trials * free / options
-    needed = math.ceil(max(FEWEST_GUESSES * options, FEWEST_MATCHES * options**2) / free)
+    # With fewer than 64 guesses of each option, a decoder of the default region has more voxels
+    # than examples; fewer than 10 matches of each are too rare to be discovered.
+    needed = math.ceil(max(64 * options, 10 * options**2) / free)
     if task.trials < needed:
         yield Finding(
             ("task", "trials"),
             f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
             f"{guesses / options:.0f} match; use {needed} or more",
         )
-    else:
-        yield from _match_rate_near_half(protocol)
-
-
-def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
-    """Warn where sampling error alone may put the match rate on the wrong side of 1/2."""
-    task = protocol.task
-    options = len(task.options)
+        return
     if options == 2:
         path, kind = ("task", "catch", "share"), "catch trials"
         trials, rate = task.trials * task.catch.share, task.catch.match_rate
     else:
         path, kind = ("task", "trials"), "trials"
-        trials, rate = task.trials * (1 - task.catch.share), 1 / options
+        trials, rate = task.trials * free, 1 / options
     rate = judged_match_rate(protocol, rate)
     error = math.sqrt(rate * (1 - rate) * options / trials)
+    # Sampling error alone may put the match rate on the wrong side of 1/2.
     if abs(rate - 0.5) < 3 * error:
         yield Finding(
             path,
@@ -229,24 +194,11 @@ def _match_rate_near_half(protocol: Protocol) -> Iterator[Finding]:
         )
 
 
-def _early_decision(protocol: Protocol) -> Iterator[Finding]:
-    decision = schedule.decision_time(protocol.timing)
-    peak = schedule.time_to_peak(protocol.timing, protocol.brain.hrf_delay)
-    if decision < peak <= schedule.event_spacing(protocol.timing):
-        yield Finding(
-            ("timing", "decision"),
-            f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s",
-        )
-
-
 def _long_run(protocol: Protocol) -> Iterator[Finding]:
     minutes = schedule.trial_start(protocol, _longest_run(protocol)) / 60
-    if minutes > LONGEST_RUN:
-        yield Finding(
-            ("task", "trials_per_run"),
-            f"a run lasts {minutes:.0f} minutes without pause; few people lie still for more than "
-            f"{LONGEST_RUN}",
-        )
+    if minutes > 60:
+        message = f"a run lasts {minutes:.0f} minutes without pause; "
+        yield Finding(("task", "trials_per_run"), message + "few people lie still for more than 60")
 
 
 def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
@@ -256,17 +208,14 @@ def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
             "nobody judges guesses, so nothing can be learned from the feedback: a control only",
         )
     elif protocol.feedback.judgment == 0:
-        leaks = protocol.recording == "shared" and protocol.estimate == "glm"
-        yield Finding(
-            ("feedback", "judgment"),
-            "judgments have no weight in the feedback, "
-            + (
+        effect = "so nothing can be learned from it: a control only"
+        if protocol.recording == "shared" and protocol.estimate == "glm":
+            effect = (
                 "and yet leak into it, as regression does not part neighbouring events entirely: "
                 "for a control leave them out of task.events"
-                if leaks
-                else "so nothing can be learned from it: a control only"
-            ),
-        )
+            )
+        message = f"judgments have no weight in the feedback, {effect}"
+        yield Finding(("feedback", "judgment"), message)
 
 
 def _never_learns(protocol: Protocol) -> Iterator[Finding]:

@@ -9,11 +9,10 @@ from scipy.special import gamma, gammainc
 # fmrisim's double gamma (Ellis et al. 2020): the response peaks at 6 s x 0.9, the undershoot at
 # 12 s x 0.9 with a decay of 1 s, and the kernel ends after 30 s.
 LENGTH = 30.0
-_RESPONSE_POWER, _RESPONSE_PEAK, _RESPONSE_DECAY = 6, 5.4, 0.9
-_UNDERSHOOT_POWER, _UNDERSHOOT_PEAK, _UNDERSHOOT_DECAY = 12, 10.8, 1.0
-_UNDERSHOOT_SHARE = 0.035
-_RESPONSE_SCALE = np.exp(_RESPONSE_PEAK / _RESPONSE_DECAY) / _RESPONSE_PEAK**_RESPONSE_POWER
-_UNDERSHOOT_SCALE = _UNDERSHOOT_SHARE * np.exp(12.0) / _UNDERSHOOT_PEAK**_UNDERSHOOT_POWER
+_PEAK = 5.4
+# Scale, power and decay of each gamma.
+_RESPONSE = (np.exp(_PEAK / 0.9) / _PEAK**6, 6, 0.9)
+_UNDERSHOOT = (0.035 * np.exp(12.0) / 10.8**12, 12, 1.0)
 
 
 def impulse_response(seconds: np.ndarray) -> np.ndarray:
@@ -21,22 +20,17 @@ def impulse_response(seconds: np.ndarray) -> np.ndarray:
     t = np.asarray(seconds, float)
     inside = (t > 0) & (t < LENGTH)
     t = np.where(inside, t, 0.0)
-    response = _RESPONSE_SCALE * t**_RESPONSE_POWER * np.exp(-t / _RESPONSE_DECAY)
-    undershoot = _UNDERSHOOT_SCALE * t**_UNDERSHOOT_POWER * np.exp(-t / _UNDERSHOOT_DECAY)
+    response, undershoot = (
+        scale * t**power * np.exp(-t / decay) for scale, power, decay in (_RESPONSE, _UNDERSHOOT)
+    )
     return response - undershoot
 
 
 def event_response(seconds: np.ndarray, duration: float, delay: float = 0.0) -> np.ndarray:
     """Return the response to a lone event, at `seconds` after its onset; 1 at its peak.
 
-    Parameters
-    ----------
-    seconds : array
-        When; before the onset, and from `response_length` on, the response is exactly 0.
-    duration : float
-        How long the event lasts, in seconds.
-    delay : float
-        How much later than fmrisim's the response is, in seconds.
+    Before the onset, and from `response_length` on, it is exactly 0. `delay` is how many seconds
+    later it comes than fmrisim's.
     """
     since = np.asarray(seconds, float) - delay
     response = np.zeros(since.shape)
@@ -64,7 +58,7 @@ def _peak(duration: float) -> tuple[float, float]:
         return float(impulse_response(seconds) - impulse_response(seconds - duration))
 
     # At 11.4 s the impulse response has turned negative, so even that to a long event falls.
-    when = brentq(slope, _RESPONSE_PEAK, min(_RESPONSE_PEAK + duration, 11.4))
+    when = brentq(slope, _PEAK, min(_PEAK + duration, 11.4))
     return when, float(_boxcar_response(np.asarray(when), duration))
 
 
@@ -75,11 +69,8 @@ def _boxcar_response(seconds: np.ndarray, duration: float) -> np.ndarray:
 def _step_response(seconds: np.ndarray) -> np.ndarray:
     """Return the integral of the impulse response."""
     t = np.clip(seconds, 0.0, LENGTH)
-    return _RESPONSE_SCALE * _gamma_integral(
-        t, _RESPONSE_POWER, _RESPONSE_DECAY
-    ) - _UNDERSHOOT_SCALE * _gamma_integral(t, _UNDERSHOOT_POWER, _UNDERSHOOT_DECAY)
-
-
-def _gamma_integral(t: np.ndarray, power: int, decay: float) -> np.ndarray:
-    """Return the integral of s^power exp(-s / decay) from 0 to t."""
-    return decay ** (power + 1) * gamma(power + 1) * gammainc(power + 1, t / decay)
+    response, undershoot = (
+        scale * (decay ** (power + 1) * gamma(power + 1) * gammainc(power + 1, t / decay))
+        for scale, power, decay in (_RESPONSE, _UNDERSHOOT)
+    )
+    return response - undershoot

@@ -18,7 +18,6 @@ from bciigl.protocol.validation import validate
 
 MOST_BYTES = 256_000
 MOST_PROBLEMS = 100
-SHIPPED = Path(__file__).parent.parent / "protocols"
 
 Further = Callable[[Protocol, Path], Iterable[Finding]]
 Changes = Mapping[str, Any]
@@ -49,12 +48,10 @@ class Problem:
 
     def __str__(self) -> str:
         """Return the problem as ``file:line:column: path: message``, on one line."""
-        place = (
-            [self.file or "''"]
-            if self.line is None
-            else [self.file, str(self.line), str(self.column)]
-        )
-        return printable(": ".join(filter(None, [":".join(place), self.path, self.message])))
+        place = self.file or "''"
+        if self.line is not None:
+            place = f"{self.file}:{self.line}:{self.column}"
+        return printable(": ".join(filter(None, [place, self.path, self.message])))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the problem as plain data."""
@@ -81,7 +78,8 @@ class ProtocolError(BciiglError):
 
 def shipped() -> dict[str, Path]:
     """Return the protocols that come with the package, by name."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
+    folder = Path(__file__).parent.parent / "protocols"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def load(
@@ -117,14 +115,14 @@ def parse_change(text_of_change: str) -> tuple[str, Any]:
     The value is read as it would be in a protocol file: ``[a, b]`` is a list, ``'7'`` a word.
     """
     field, equals, value = text_of_change.partition("=")
+    document = yaml_reader.Document(value)
+    problem = None
     if not equals or not field.strip():
-        raise BciiglError(
-            printable(f"{text_of_change}: should be field=value, such as timing.isi=8")
-        )
-    document = yaml_reader.parse(value)
-    if document.complaints:
-        shown = document.complaints[0].message if value.strip() else "has no value"
-        raise BciiglError(printable(f"{text_of_change}: {shown}"))
+        problem = "should be field=value, such as timing.isi=8"
+    elif document.complaints:
+        problem = document.complaints[0].message if value.strip() else "has no value"
+    if problem:
+        raise BciiglError(printable(f"{text_of_change}: {problem}"))
     return field.strip(), document.data
 
 
@@ -171,24 +169,22 @@ def check(
     files : bool
         Whether the subject and the mask that the protocol names must be there.
     """
-    changes = changes or {}
-    file = os.fspath(source)
-    path = find(source)
-    content = _read(path)
-    if isinstance(content, BciiglError):
-        return CheckReport(file, None, (Problem(file, None, None, "", str(content)),), ())
-    document = yaml_reader.parse(content)
+    file, path, changes = os.fspath(source), find(source), changes or {}
+    try:
+        document = yaml_reader.Document(_read(path))
+    except BciiglError as error:
+        return CheckReport(file, None, (Problem(file, None, None, "", str(error)),), ())
     protocol, findings = validate(changed(document.data, changes))
     if protocol is not None:
         findings += _missing_files(protocol, path.parent) if files else ()
         if further and not findings and not document.complaints:
             findings += further(protocol, path.parent)
-    complaints = [*document.complaints, *(_located(document, each) for each in findings)]
-    if complaints:
-        complaints.sort(key=lambda each: each.position or (0, 0))
-        problems = [_problem(file, each, changes) for each in complaints[:MOST_PROBLEMS]]
-        if more := complaints[MOST_PROBLEMS:]:
-            problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
+    found = [*document.complaints, *(_located(document, each) for each in findings)]
+    found.sort(key=lambda each: each.position or (0, 0))
+    problems = [_problem(file, each, changes) for each in found[:MOST_PROBLEMS]]
+    if more := found[MOST_PROBLEMS:]:
+        problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
+    if problems:
         return CheckReport(file, None, tuple(problems), ())
     remarks = (_located(document, each) for each in advice(protocol))
     return CheckReport(file, protocol, (), tuple(_problem(file, each, changes) for each in remarks))
@@ -199,30 +195,28 @@ def dump(protocol: Protocol) -> str:
     return yaml_reader.render(protocol.model_dump(), field_notes())
 
 
-def _read(path: Path) -> str | BciiglError:
-    """Return the file's text, or why it has none."""
+def _read(path: Path) -> str:
     try:
         if path.is_dir():
-            return BciiglError("is a folder, not a protocol file")
+            raise BciiglError("is a folder, not a protocol file")
         if not stat.S_ISREG(path.stat().st_mode):
-            return BciiglError("is not a regular file")
+            raise BciiglError("is not a regular file")
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise BciiglError(f"is larger than {MOST_BYTES // 1000} kB: not a protocol")
+        return content.decode("utf-8-sig")
     except FileNotFoundError:
         names = [*shipped(), *(each.name for each in path.parent.glob("*.yaml"))]
         near = did_you_mean(path.name, names) or f"; shipped are {', '.join(shipped())}"
-        return BciiglError(f"no such file, and no shipped protocol of that name{near}")
-    except OSError as error:
-        return BciiglError(f"cannot be read: {error.strerror}")
-    except ValueError as error:  # a NUL in the name
-        return BciiglError(f"cannot be read: {error}")
-    if len(content) > MOST_BYTES:
-        return BciiglError(f"is larger than {MOST_BYTES // 1000} kB: not a protocol")
-    try:
-        return content.decode("utf-8-sig")
+        raise BciiglError(f"no such file, and no shipped protocol of that name{near}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return BciiglError(f"is not UTF-8 text (byte {content[error.start]:#04x} in line {line})")
+        wrong = f"byte {content[error.start]:#04x} in line {line}"
+        raise BciiglError(f"is not UTF-8 text ({wrong})") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", error)
+        raise BciiglError(f"cannot be read: {reason}") from error
 
 
 def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
@@ -236,20 +230,18 @@ def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
         yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
 
 
-def _located(document: yaml_reader.Document, finding: Finding) -> yaml_reader.Complaint:
-    """Return a complaint at the field's place, or at that of its nearest section in the file."""
-    for length in range(len(finding.path), 0, -1):
-        if position := document.positions.get(finding.path[:length]):
-            return yaml_reader.Complaint(finding.path, position, finding.message)
-    return yaml_reader.Complaint(finding.path, (1, 1), finding.message)
+def _located(document: yaml_reader.Document, finding: Finding) -> Finding:
+    """Return the finding at its field's place, or at that of its nearest section in the file."""
+    lengths = range(len(finding.path), 0, -1)
+    places = (document.positions.get(finding.path[:length]) for length in lengths)
+    return finding._replace(position=next(filter(None, places), (1, 1)))
 
 
-def _problem(file: str, complaint: yaml_reader.Complaint, changes: Changes) -> Problem:
-    line, column = complaint.position or (None, None)
-    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in complaint.path)
+def _problem(file: str, finding: Finding, changes: Changes) -> Problem:
+    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in finding.path)
     dotted = dotted.removeprefix(".")
     for name, value in changes.items():
         # The field itself, within it, or a section that the change alone made.
         if re.match(rf"{re.escape(name)}($|[.\[])", dotted) or name.startswith(f"{dotted}."):
-            return Problem(f"{file} with {name}={value}", None, None, dotted, complaint.message)
-    return Problem(file, line, column, dotted, complaint.message)
+            return Problem(f"{file} with {name}={value}", None, None, dotted, finding.message)
+    return Problem(file, *(finding.position or (None, None)), dotted, finding.message)

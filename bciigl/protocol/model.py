@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -24,14 +25,14 @@ from bciigl.protocol.design_checks import refusals
 EventKind = Literal["imagination", "perception", "judgment"]
 
 
+@dataclass
 class _Installed:
     """A text that is an id of a registry, of bciigl or of another installed package.
 
     Only names of entry points are looked up: a protocol is checked without importing learners.
     """
 
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
+    registry: Registry
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
@@ -48,29 +49,23 @@ class _Installed:
         return value
 
 
-LearnerId = Annotated[str, _Installed(LEARNERS)]
-PolicyName = Annotated[str, _Installed(AGENTS)]
-SourceName = Annotated[str, _Installed(SOURCES)]
-
-
 def field(default: Any, unit: str, description: str, **limits: Any) -> Any:
     """Return a pydantic field that also states its unit."""
     return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
 
 
-def _sequence(default: Any, unit: str, description: str, **limits: Any) -> Any:
-    """Return a field for a tuple that also takes a list, as YAML and Python callers give it."""
-    return field(default, unit, description, strict=False, **limits)
-
-
 def _different(values: tuple) -> tuple:
     texts = [str(value) for value in values]
-    twice = sorted({text for text in texts if texts.count(text) > 1})
-    if twice:
-        raise PydanticCustomError(
-            "repeated", "should all differ, but {twice} is there twice", {"twice": ", ".join(twice)}
-        )
+    if twice := ", ".join(sorted({text for text in texts if texts.count(text) > 1})):
+        message = "should all differ, but {twice} is there twice"
+        raise PydanticCustomError("repeated", message, {"twice": twice})
     return values
+
+
+def _several(item: Any, least: int, most: int) -> Any:
+    # Not strict: for a tuple, YAML and Python callers may give a list.
+    limits = Field(strict=False, min_length=least, max_length=most)
+    return Annotated[tuple[item, ...], limits, AfterValidator(_different)]
 
 
 def _option(value: Any) -> int | str:
@@ -78,27 +73,27 @@ def _option(value: Any) -> int | str:
     word = isinstance(value, str) and 0 < len(value) <= 40
     if whole or (word and value.isprintable() and value.strip() == value):
         return value
-    raise PydanticCustomError(
-        "option", "should be a whole number or a word of 1 to 40 printable characters"
-    )
+    message = "should be a whole number or a word of 1 to 40 printable characters"
+    raise PydanticCustomError("option", message)
 
 
-Option = Annotated[
-    int | str,
-    PlainValidator(_option),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1},
-                {"type": "string", "minLength": 1, "maxLength": 40},
-            ]
-        }
-    ),
-]
+_WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
+_WORD = {"type": "string", "minLength": 1, "maxLength": 40}
+Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
 VoxelIndex = Annotated[int, Field(ge=0, le=511)]
-Voxel = tuple[VoxelIndex, VoxelIndex, VoxelIndex]
-CENTER = _sequence((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
+Voxel = Annotated[tuple[VoxelIndex, VoxelIndex, VoxelIndex], Field(strict=False)]
+CENTER = field((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
 NoiseWeight = Annotated[float, Field(ge=0, le=10)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Lapse = Annotated[float, Field(ge=0, lt=0.5)]
+Trials = Annotated[int, Field(ge=1, le=1_000_000)]
+Runs = Annotated[int, Field(ge=1, le=10_000)]
+Options = _several(Option, 2, 100)
+Events = _several(EventKind, 2, 3)
+Learners = _several(Annotated[str, _Installed(LEARNERS)], 1, 20)
+NoiseLevels = _several(NoiseWeight, 1, 100)
+Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", min_length=1, max_length=64)]
+File = Annotated[str, Field(min_length=1, max_length=1000)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
 PlainText = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$")]
 
@@ -113,27 +108,23 @@ class Catch(Section):
     """Catch trials: the imagined option is cued, so the experimenter knows the match rate."""
 
     share: float = field(0.0, "share of trials", "how many trials are catch trials", ge=0, le=0.9)
-    match_rate: float = field(
-        0.8, "share of catch trials", "how many guesses on catch trials match the cue", ge=0, le=1
+    match_rate: Share = field(
+        0.8, "share of catch trials", "how many guesses on catch trials match the cue"
     )
 
 
 class Task(Section):
     """What the person imagines and how often."""
 
-    options: Annotated[tuple[Option, ...], AfterValidator(_different)] = _sequence(
-        ..., "words or numbers", "what can be imagined and guessed", min_length=2, max_length=100
-    )
-    trials: int = field(666, "trials", "how many trials the agent learns from", ge=1, le=1_000_000)
+    options: Options = field(..., "words or numbers", "what can be imagined and guessed")
+    trials: Trials = field(666, "trials", "how many trials the agent learns from")
     trials_per_run: int = field(
         46, "trials", "trials recorded without pause; the last run may be shorter", ge=1, le=100_000
     )
-    events: Annotated[tuple[EventKind, ...], AfterValidator(_different)] = _sequence(
+    events: Events = field(
         ("imagination", "perception", "judgment"),
         "event kinds",
         "the events of a trial, in order; imagination comes first",
-        min_length=2,
-        max_length=3,
     )
     catch: Catch = Field(Catch(), description="trials whose match rate is known")
 
@@ -141,15 +132,13 @@ class Task(Section):
 class Human(Section):
     """How reliable the person is."""
 
-    imagination_lapse: float = field(
+    imagination_lapse: Lapse = field(
         0.0,
         "share of trials",
         "how often another option is imagined than the one the guess is judged against",
-        ge=0,
-        lt=0.5,
     )
-    judgment_lapse: float = field(
-        0.0, "share of trials", "how often a match is judged a mismatch or vice versa", ge=0, lt=0.5
+    judgment_lapse: Lapse = field(
+        0.0, "share of trials", "how often a match is judged a mismatch or vice versa"
     )
 
 
@@ -178,19 +167,13 @@ class Mask(Section):
     model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
 
     shape: Literal["mask"] = field("mask", "choice", "cube, sphere or mask")
-    file: str = field(
-        "region.nii.gz",
-        "path",
-        "NIfTI mask, relative to the protocol",
-        min_length=1,
-        max_length=1000,
-    )
+    file: File = field("region.nii.gz", "path", "NIfTI mask, relative to the protocol")
 
 
 def _shape(region: Any) -> Any:
-    return (
-        region.get("shape", "cube") if isinstance(region, dict) else getattr(region, "shape", None)
-    )
+    if isinstance(region, dict):
+        return region.get("shape", "cube")
+    return getattr(region, "shape", None)
 
 
 Region = Annotated[
@@ -227,27 +210,21 @@ class Motion(Section):
 class Brain(Section):
     """The simulated subject and its responses."""
 
-    subject: str = field(
+    subject: File = field(
         "brainiak",
         "name or path",
         "the subject brainiak ships, or a folder relative to the protocol",
-        min_length=1,
-        max_length=1000,
     )
     region: Region = Field(Cube(), description="the voxels that are recorded")
-    similarity: float = field(
-        0.89, "correlation", "how much imagining an option looks like perceiving it", ge=0, le=1
+    similarity: Share = field(
+        0.89, "correlation", "how much imagining an option looks like perceiving it"
     )
     smoothness: float = field(0.0, "mm FWHM", "how smooth the patterns are in space", ge=0, le=50)
     hrf_delay: float = field(
         0.0, "s", "how much later the response comes than the analysis assumes", ge=0, le=10
     )
-    cnr: float = field(
-        0.5,
-        "full-strength noise SD",
-        "peak response to a lone event, per unit of its pattern",
-        gt=0,
-        le=100,
+    cnr: Annotated[float, Field(gt=0, le=100)] = field(
+        0.5, "full-strength noise SD", "peak response to a lone event, per unit of its pattern"
     )
     noise: NoiseWeight = field(
         0.05, "weight", "how much of the subject's noise is recorded; 1 is the real brain"
@@ -262,7 +239,7 @@ class Brain(Section):
 class Source(Section):
     """Where frames come from."""
 
-    name: SourceName = field(
+    name: Annotated[str, _Installed(SOURCES)] = field(
         "simulated", "name", "simulated, replay, or a source that another package adds"
     )
     path: str | None = field(
@@ -292,61 +269,42 @@ class Timing(Section):
 class Feedback(Section):
     """How the agent's feedback is mixed from the brain's two answers."""
 
-    perception: float = field(
-        0.5, "weight", "weight of the response to seeing the guess", ge=0, le=1
-    )
-    judgment: float = field(
-        0.5, "weight", "weight of the response to match or mismatch", ge=0, le=1
-    )
+    perception: Share = field(0.5, "weight", "weight of the response to seeing the guess")
+    judgment: Share = field(0.5, "weight", "weight of the response to match or mismatch")
 
 
 class Agent(Section):
     """How the guesses are made."""
 
-    policy: PolicyName = field(
+    policy: Annotated[str, _Installed(AGENTS)] = field(
         "uniform", "choice", "how the agent guesses; fixed: as a policy learned before"
     )
     epsilon: float = field(
         0.2, "share of trials", "how often epsilon-greedy guesses uniformly", gt=0, le=1
     )
-    uniform_runs: int = field(
-        3, "runs", "runs guessed uniformly before the agent first learns", ge=1, le=10_000
-    )
-    learn_every: int = field(
-        1, "runs", "the agent learns again each time this many runs are over", ge=1, le=10_000
-    )
+    uniform_runs: Runs = field(3, "runs", "runs guessed uniformly before the agent first learns")
+    learn_every: Runs = field(1, "runs", "the agent learns again each time this many runs are over")
 
 
 class Evaluation(Section):
     """The test session: same patterns, new noise, fresh options."""
 
-    test_trials: int = field(460, "trials", "trials the policies are scored on", ge=1, le=1_000_000)
+    test_trials: Trials = field(460, "trials", "trials the policies are scored on")
 
 
 class Study(Section):
     """The grid of a study."""
 
-    noise: Annotated[tuple[NoiseWeight, ...], AfterValidator(_different)] = _sequence(
-        (0.01, 0.05, 0.1),
-        "weight",
-        "noise levels to compare, in place of brain.noise",
-        min_length=1,
-        max_length=100,
+    noise: NoiseLevels = field(
+        (0.01, 0.05, 0.1), "weight", "noise levels to compare, in place of brain.noise"
     )
-    repeats: int = field(20, "sessions", "sessions per noise level", ge=1, le=10_000)
+    repeats: Runs = field(20, "sessions", "sessions per noise level")
 
 
 class Protocol(Section):
     """A whole experiment."""
 
-    name: str = field(
-        ...,
-        "word",
-        "what the experiment is called: letters, digits, _ and -",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
-        min_length=1,
-        max_length=64,
-    )
+    name: Name = field(..., "word", "what the experiment is called: letters, digits, _ and -")
     description: PlainText = field("", "text", "what it is about", max_length=2000)
     task: Task = Field(description="what is imagined, and how often")
     human: Human = Field(Human(), description="how reliable the person is")
@@ -361,12 +319,8 @@ class Protocol(Section):
         "glm", "choice", "an event's response by regression, or from one frame"
     )
     agent: Agent = Field(Agent(), description="how the guesses are made")
-    learners: Annotated[tuple[LearnerId, ...], AfterValidator(_different)] = _sequence(
-        ("ai_igl", "igl_full_ci", "cb", "ceiling"),
-        "learner ids",
-        "learners to compare",
-        min_length=1,
-        max_length=20,
+    learners: Learners = field(
+        ("ai_igl", "igl_full_ci", "cb", "ceiling"), "learner ids", "learners to compare"
     )
     evaluation: Evaluation = Field(Evaluation(), description="the test session")
     study: Study = Field(Study(), description="what a sweep repeats")
@@ -374,21 +328,13 @@ class Protocol(Section):
 
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> "Protocol":
-        found = refusals(self)
-        if found:
-            raise ValidationError.from_exception_data(
-                "Protocol",
-                [
-                    InitErrorDetails(
-                        type=PydanticCustomError(
-                            "science", "{message}", {"message": each.message, "finding": each}
-                        ),
-                        loc=each.path,
-                        input=None,
-                    )
-                    for each in found
-                ],
-            )
+        problems = []
+        for each in refusals(self):
+            context = {"message": each.message, "finding": each}
+            kind = PydanticCustomError("science", "{message}", context)
+            problems.append(InitErrorDetails(type=kind, loc=each.path, input=None))
+        if problems:
+            raise ValidationError.from_exception_data("Protocol", problems)
         return self
 
     @property

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bciigl.protocol.model import Protocol, Timing
 
-# fmrisim's double gamma (Ellis et al. 2020) peaks after its delay of 6 s times its dispersion of
-# 0.9, and turns into the undershoot at 11.3 s, when the response to a long event begins to fall.
-IMPULSE_TIME_TO_PEAK = 5.4
-LONGEST_TIME_TO_PEAK = 11.3
-
 
 def time_to_peak(timing: Timing, hrf_delay: float) -> float:
-    """Return the seconds from an event's onset to the peak of its response.
-
-    An event shifts the peak by about half its length (to within 0.8 s).
-    """
-    return min(IMPULSE_TIME_TO_PEAK + timing.event / 2, LONGEST_TIME_TO_PEAK) + hrf_delay
+    """Return the seconds from an event's onset to the peak of its response, to within 0.8 s."""
+    # fmrisim's double gamma (Ellis et al. 2020) peaks after its delay of 6 s times its dispersion
+    # of 0.9; an event shifts that by about half its length. It turns into the undershoot at 11.3 s,
+    # when the response to a long event begins to fall.
+    return min(5.4 + timing.event / 2, 11.3) + hrf_delay
 
 
 def event_spacing(timing: Timing) -> float:
@@ -29,28 +24,23 @@ def event_spacing(timing: Timing) -> float:
 
 def decision_time(timing: Timing) -> float:
     """Return the seconds from the imagination's onset to the agent's guess."""
-    if timing.decision is not None:
-        return timing.decision
-    return event_spacing(timing) - timing.latency
+    latest = event_spacing(timing) - timing.latency
+    return latest if timing.decision is None else timing.decision
 
 
 def series(protocol: Protocol) -> dict[str, tuple[str, ...]]:
     """Return the series of frames that a run is recorded in, by name, with the events of each.
 
-    Usually there is one series without a name, in which all events happen. The paper's code has
-    one for each kind of event.
+    Usually there is one without a name; the paper's code has one for each kind of event.
     """
     kinds = protocol.task.events
-    if protocol.recording == "separate":
-        return {kind: (kind,) for kind in kinds}
-    return {"": kinds}
+    return {kind: (kind,) for kind in kinds} if protocol.recording == "separate" else {"": kinds}
 
 
 def event_offsets(protocol: Protocol) -> dict[str, float]:
     """Return the seconds from a trial's beginning to the onset of each of its events.
 
-    In one shared recording they follow each other. In separate ones each kind has a series of its
-    own, in which the brain's answers begin together, when imagination ends.
+    In separate recordings the brain's answers begin together, when imagination ends.
     """
     timing, kinds = protocol.timing, protocol.task.events
     if protocol.recording == "separate":
@@ -60,8 +50,7 @@ def event_offsets(protocol: Protocol) -> dict[str, float]:
 
 def trial_seconds(protocol: Protocol) -> float:
     """Return how long one trial takes in a recording."""
-    events = max(map(len, series(protocol).values()))
-    return events * event_spacing(protocol.timing)
+    return max(map(len, series(protocol).values())) * event_spacing(protocol.timing)
 
 
 def trial_start(protocol: Protocol, trial: int) -> float:

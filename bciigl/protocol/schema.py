@@ -1,8 +1,6 @@
 """JSON Schema of a protocol, for editors, and the same facts as one line per field."""
 
 import json
-from collections.abc import Iterator
-from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -10,23 +8,19 @@ from bciigl.protocol.design_checks import FieldPath
 from bciigl.protocol.model import Protocol
 
 
-@cache
 def _schema() -> dict[str, Any]:
     schema = Protocol.model_json_schema()
     for part in [schema, *schema["$defs"].values()]:
         del part["title"]
         for field in part["properties"].values():
             field.pop("title", None)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "bciigl protocol",
-        **schema,
-    }
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": "bciigl protocol", **schema}
 
 
 def json_schema() -> str:
     """Return the JSON Schema of a protocol as text; units are in the descriptions editors show."""
-    schema = deepcopy(_schema())
+    schema = _schema()
     for part in [schema, *schema["$defs"].values()]:
         for field in part["properties"].values():
             if unit := field.get("unit"):
@@ -35,28 +29,29 @@ def json_schema() -> str:
 
 
 @cache
+def fields() -> dict[FieldPath, dict[str, Any]]:
+    """Return what the schema says of every field and section, and of each shape of a region."""
+    schema, found = _schema(), {}
+
+    def walk(part: dict[str, Any], path: FieldPath) -> None:
+        for name, field in part["properties"].items():
+            found.setdefault((*path, name), field)
+            for section in [field, *field.get("oneOf", [])]:
+                if "$ref" in section:
+                    walk(schema["$defs"][section["$ref"].split("/")[-1]], (*path, name))
+
+    walk(schema, ())
+    return found
+
+
+@cache
 def field_notes() -> dict[FieldPath, str]:
     """Return for every field and section its description, unit and range in one line."""
-    notes: dict[FieldPath, str] = {}
-    for path, field in _fields(_schema(), ()):
+    notes = {}
+    for path, field in fields().items():
         facts = "; ".join(fact for fact in (field.get("unit"), field_range(field)) if fact)
-        notes.setdefault(path, field["description"] + (f" [{facts}]" if facts else ""))
+        notes[path] = field["description"] + (f" [{facts}]" if facts else "")
     return notes
-
-
-def field_unit(path: FieldPath) -> str:
-    """Return the unit of a field."""
-    return next(field["unit"] for here, field in _fields(_schema(), ()) if here == path)
-
-
-def _fields(part: dict[str, Any], path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
-    """Walk all fields depth first, into sections and into each shape of a region."""
-    for name, field in part["properties"].items():
-        here = (*path, name)
-        yield here, field
-        for section in [field, *field.get("oneOf", [])]:
-            if "$ref" in section:
-                yield from _fields(_schema()["$defs"][section["$ref"].split("/")[-1]], here)
 
 
 def field_range(field: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
-"""Key facts of an experiment: size, chance level and scanner time."""
+"""Key facts of an experiment (size, chance level, scanner time), and how two differ."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from bciigl.protocol import schedule
@@ -9,11 +10,8 @@ from bciigl.protocol.model import Protocol
 def summary(protocol: Protocol) -> dict[str, Any]:
     """Return a protocol's name, hash, size and cost in a real scanner, as plain data.
 
-    Returns
-    -------
-    dict
-        `chance` in percent; `scanner_hours` for the session the agent learns from and
-        `test_scanner_hours` for the test session, both without the pauses between runs.
+    `chance` is in percent; the hours are those of the session the agent learns from and of the
+    test session, both without the pauses between runs.
     """
     trials, test_trials = protocol.task.trials, protocol.evaluation.test_trials
     return {
@@ -30,3 +28,18 @@ def summary(protocol: Protocol) -> dict[str, Any]:
         "scanner_hours": schedule.session_hours(protocol, trials),
         "test_scanner_hours": schedule.session_hours(protocol, test_trials),
     }
+
+
+def first_difference(one: Protocol, other: Protocol) -> tuple[str, Any, Any] | None:
+    """Return the first field in which protocols differ, and its values; None if there is none."""
+    ours, theirs = (dict(_fields(each.model_dump(mode="json"))) for each in (one, other))
+    for name in {**ours, **theirs}:
+        if ours.get(name) != theirs.get(name):
+            return name, ours.get(name), theirs.get(name)
+    return None
+
+
+def _fields(section: dict, within: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        inside = isinstance(value, dict)
+        yield from _fields(value, f"{within}{name}.") if inside else [(within + name, value)]

@@ -1,8 +1,11 @@
 """Validate plain data as a protocol, with messages that a user can act on."""
 
+import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import product
+from operator import eq
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +13,7 @@ from pydantic import ValidationError
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.protocol.design_checks import FieldPath, Finding
 from bciigl.protocol.model import Protocol
-from bciigl.protocol.schema import field_notes, field_unit
+from bciigl.protocol.schema import field_notes, fields
 from bciigl.protocol.yaml_reader import UNREADABLE
 
 PLAINER = {
@@ -55,13 +58,8 @@ def validate(data: Any) -> tuple[Protocol | None, list[Finding]]:
 
 def _depends(finding: Finding, wrong: list[FieldPath]) -> bool:
     """Tell whether any field the finding is about lies within one of `wrong`, or holds one."""
-    fields = (finding.path, *finding.about)
-    return any(_related(field, path) for field in fields for path in wrong)
-
-
-def _related(one: FieldPath, other: FieldPath) -> bool:
-    """Tell whether one path lies within the other."""
-    return all(a == b for a, b in zip(one, other, strict=False))
+    pairs = product((finding.path, *finding.about), wrong)
+    return any(all(map(eq, field, path)) for field, path in pairs)
 
 
 def _without(paths: list[FieldPath], data: dict) -> dict:
@@ -82,24 +80,21 @@ def _without(paths: list[FieldPath], data: dict) -> dict:
 def _findings(error: ValidationError) -> Iterator[Finding]:
     """Yield what pydantic found, in our words."""
     for each in error.errors(include_url=False):
-        path, value = _path(each["loc"]), each["input"]
-        if each["type"] == "science":
+        path, value, kind = _path(each["loc"]), each["input"], each["type"]
+        if kind == "science":
             yield each["ctx"]["finding"]
             continue
-        if each["type"] == "region" and isinstance(value, dict):
+        if kind == "region" and isinstance(value, dict):
             path, value = (*path, "shape"), value["shape"]
-        if value is not UNREADABLE and not _follows(each):
+        # A list may be called too short only because its items are wrong.
+        follows = kind == "too_short" and len(value) >= each["ctx"]["min_length"]
+        if value is not UNREADABLE and not follows:
             yield Finding(path, _message({**each, "input": value}, path))
 
 
 def _path(loc: FieldPath) -> FieldPath:
     """Return pydantic's location without the tag it adds for the kind of region."""
     return loc[:2] + loc[3:] if loc[:2] == ("brain", "region") else loc
-
-
-def _follows(error: Any) -> bool:
-    """Tell whether a list is called too short only because its items are wrong."""
-    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _message(error: Any, path: FieldPath) -> str:
@@ -112,17 +107,13 @@ def _message(error: Any, path: FieldPath) -> str:
         return f"should have at least {context['min_length']} items, got {len(value)}"
     if kind == "too_long":
         return f"should have at most {context['max_length']} items, got {len(value)}"
+    plain = value is None or isinstance(value, bool)
+    got = json.dumps(value) if plain else shortened(value)  # as YAML has it
     if kind == "region" and path[-1] != "shape":
-        return f"should hold keys and values, such as shape: cube, got {_got(value)}"
+        return f"should hold keys and values, such as shape: cube, got {got}"
     plainer = PATTERNS.get(path) if kind == "string_pattern_mismatch" else PLAINER.get(kind)
     message = plainer or re.sub("^(Input|String) ", "", error["msg"])
-    return f"{message}, got {_got(value)}{_hint(error, path)}"
-
-
-def _got(value: Any) -> str:
-    """Return the value as YAML has it."""
-    words = {None: "null", True: "true", False: "false"}
-    return words[value] if value is None or isinstance(value, bool) else shortened(value)
+    return f"{message}, got {got}{_hint(error, path)}"
 
 
 def _hint(error: Any, path: FieldPath) -> str:
@@ -137,7 +128,8 @@ def _hint(error: Any, path: FieldPath) -> str:
     if kind in ("literal_error", "region"):
         return did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
     if kind.startswith("less_than"):
-        return f" ({field_unit(tuple(key for key in path if isinstance(key, str)))})"
+        field = tuple(key for key in path if isinstance(key, str))
+        return f" ({fields()[field]['unit']})"
     return ""
 
 

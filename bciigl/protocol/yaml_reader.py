@@ -2,40 +2,24 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from io import StringIO
+from itertools import islice
 from typing import Any
 
-from ruamel.yaml import YAML
+from ruamel.yaml import YAML, events
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    Event,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from bciigl.base.errors import shortened
-from bciigl.protocol.design_checks import FieldPath
+from bciigl.protocol.design_checks import FieldPath, Finding, Position
 
 MOST_EVENTS = 5_000
 DEEPEST = 20
 """Far more than any protocol needs, and quick to parse."""
-
-LONGEST = 400
-"""Characters of a number: more than the 325 of the smallest float written out."""
-
-PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float")}
 
 
 class _Unreadable:
@@ -58,158 +42,116 @@ HINTS = {
 """Hints for the most common errors, by the parser's message."""
 
 
-Position = tuple[int, int]
+class _Refused(YAMLError):
+    """Ends the reading; its arguments are the position and the message."""
 
 
-@dataclass
-class Complaint:
-    """Something the reader refused: which field, where in the file, and why."""
-
-    path: FieldPath
-    position: Position | None
-    message: str
-
-
-@dataclass
 class Document:
-    """What a YAML text says.
+    """What a YAML 1.2 text says; nothing that is refused is ever built.
 
-    Attributes
-    ----------
-    data : object
-        Plain dicts, lists and scalars; `UNREADABLE` where nothing could be read.
-    positions : dict
-        From a path to the line and column, from 1, of its key or list item.
-    complaints : list of Complaint
-        What is not allowed, in the order of the text.
+    Refused are tags, anchors, aliases, duplicate keys and directives: `complaints`, in the order of
+    the text. `data` are plain dicts, lists and scalars, or `UNREADABLE`; `positions` are the lines
+    and columns, from 1, of keys and list items by their paths.
     """
 
-    data: Any = UNREADABLE
-    positions: dict[FieldPath, Position] = field(default_factory=dict)
-    complaints: list[Complaint] = field(default_factory=list)
-
-
-class _Refused(Exception):
-    def __init__(self, position: Position, message: str) -> None:
-        self.position, self.message = position, message
-
-
-class _Reader:
-    """Turns YAML's events into a `Document` without ever building what it refuses."""
-
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.yaml = YAML(typ="safe", pure=True)
-        self.events = self._counted(self.yaml.parse(text))
-        self.document = Document()
-
-    def read(self) -> Document:
+        self.data: Any = UNREADABLE
+        self.positions: dict[FieldPath, Position] = {}
+        self.complaints: list[Finding] = []
+        self._yaml = YAML(typ="safe", pure=True)
+        self._events = self._counted(text)
         try:
-            self._read()
-        except _Refused as problem:
-            self._complain((), problem.position, problem.message)
+            self.data = self._read()
         except YAMLError as problem:
-            self._complain((), _error_position(problem, self.text), _error_message(problem))
-        return self.document
+            position, message = _explained(problem, text)
+            self.complaints.append(Finding((), message, position=position))
 
-    def _counted(self, events: Iterator[Event]) -> Iterator[Event]:
+    def _counted(self, text: str) -> Iterator[events.Event]:
         position = (1, 1)
-        for _ in range(MOST_EVENTS):
-            try:
-                event = next(events)
-            except StopIteration:
-                return
-            except YAMLError:
-                raise
-            except (
-                Exception
-            ) as problem:  # "\U00110000" and %YAML 1.3 are bare errors in ruamel.yaml
-                raise _Refused(position, f"is not YAML after this: {problem}") from problem
-            position = _position(event)
-            yield event
+        try:
+            for event in islice(self._yaml.parse(text), MOST_EVENTS):
+                position = _position(event.start_mark)
+                yield event
+        except YAMLError:
+            raise
+        except Exception as problem:  # "\U00110000" and %YAML 1.3 are bare errors in ruamel.yaml
+            raise _Refused(position, f"is not YAML after this: {problem}") from problem
         raise _Refused(position, f"holds more than {MOST_EVENTS} keys and values")
 
-    def _complain(self, path: FieldPath, position: Position | None, message: str) -> None:
-        self.document.complaints.append(Complaint(path, position, message))
+    def _complain(self, path: FieldPath, event: events.Event, message: str) -> None:
+        self.complaints.append(Finding(path, message, position=_position(event.start_mark)))
 
-    def _read(self) -> None:
-        next(self.events)  # the stream's start
-        event = next(self.events)
-        if isinstance(event, StreamEndEvent):
-            self._complain((), None, "is empty; a protocol needs at least name and task.options")
-            return
-        self._refuse_directives(event)
-        data = self._value(next(self.events), ())
-        next(self.events)  # the document's end
-        after = next(self.events)
-        if not isinstance(after, StreamEndEvent):
-            self._complain((), _position(after), "a second document begins; keep one per file")
-        self.document.data = data
-
-    def _refuse_directives(self, event: DocumentStartEvent) -> None:
+    def _read(self) -> Any:
+        next(self._events)  # the stream's start
+        event = next(self._events)
+        if isinstance(event, events.StreamEndEvent):
+            raise _Refused(None, "is empty; a protocol needs at least name and task.options")
         if event.version or event.tags:
-            self._complain((), (1, 1), "% directives are not allowed; protocols are YAML 1.2")
+            message = "% directives are not allowed; protocols are YAML 1.2"
+            self.complaints.append(Finding((), message, position=(1, 1)))
+        data = self._value(next(self._events), ())
+        next(self._events)  # the document's end
+        after = next(self._events)
+        if not isinstance(after, events.StreamEndEvent):
+            self._complain((), after, "a second document begins; keep one per file")
+        return data
 
-    def _value(self, event: Event, path: FieldPath) -> Any:
+    def _value(self, event: events.Event, path: FieldPath) -> Any:
         if len(path) > DEEPEST:
-            raise _Refused(_position(event), f"is nested more than {DEEPEST} levels deep")
-        if isinstance(event, AliasEvent):
-            self._complain(
-                path, _position(event), "aliases (*) are not allowed; write the value out"
-            )
+            message = f"is nested more than {DEEPEST} levels deep"
+            raise _Refused(_position(event.start_mark), message)
+        if isinstance(event, events.AliasEvent):
+            self._complain(path, event, "aliases (*) are not allowed; write the value out")
             return UNREADABLE
         if event.anchor is not None:
-            self._complain(path, _position(event), "anchors (&) are not allowed")
+            self._complain(path, event, "anchors (&) are not allowed")
         if event.tag is not None:
-            self._complain(
-                path, _position(event), f"tags are not allowed, got {shortened(event.tag)}"
-            )
-        if isinstance(event, MappingStartEvent):
+            self._complain(path, event, f"tags are not allowed, got {shortened(event.tag)}")
+        if isinstance(event, events.MappingStartEvent):
             return self._mapping(path)
-        if isinstance(event, SequenceStartEvent):
+        if isinstance(event, events.SequenceStartEvent):
             return self._sequence(path)
         return self._scalar(event)
 
     def _mapping(self, path: FieldPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
-        while not isinstance(event := next(self.events), MappingEndEvent):
-            if not isinstance(event, ScalarEvent):
-                self._complain(path, _position(event), "a key should be a word")
-                self._value(event, (*path, "?"))
-                self._value(next(self.events), (*path, "?"))
-                continue
-            word = _whole_characters(event.value)
+        while not isinstance(event := next(self._events), events.MappingEndEvent):
+            is_word = isinstance(event, events.ScalarEvent)
+            word = _whole_characters(event.value) if is_word else "?"
             key = (*path, word)
+            if not is_word:
+                self._complain(path, event, "a key should be a word")
             self._value(event, key)  # for its complaints; a key is always a word
-            refusal = None
-            if word in mapping:
-                refusal = f"is there twice, first in line {self.document.positions[key][0]}"
-            elif re.search("[\ud800-\udfff]", word):
-                refusal = "holds half a character"
-            if refusal:
-                self._complain(key, _position(event), refusal)
-                self._value(next(self.events), (*path, "?"))
+            if is_word and word in mapping:
+                first = self.positions[key][0]
+                self._complain(key, event, f"is there twice, first in line {first}")
+            elif is_word and re.search("[\ud800-\udfff]", word):
+                self._complain(key, event, "holds half a character")
+            elif is_word:
+                self.positions[key] = _position(event.start_mark)
+                mapping[word] = self._value(next(self._events), key)
                 continue
-            self.document.positions[key] = _position(event)
-            mapping[word] = self._value(next(self.events), key)
+            self._value(next(self._events), (*path, "?"))
         return mapping
 
     def _sequence(self, path: FieldPath) -> list:
         sequence: list = []
-        while not isinstance(event := next(self.events), SequenceEndEvent):
+        while not isinstance(event := next(self._events), events.SequenceEndEvent):
             item = (*path, len(sequence))
-            self.document.positions[item] = _position(event)
+            self.positions[item] = _position(event.start_mark)
             sequence.append(self._value(event, item))
         return sequence
 
-    def _scalar(self, event: ScalarEvent) -> Any:
+    def _scalar(self, event: events.ScalarEvent) -> Any:
         """Return the scalar as YAML 1.2 reads it: 1e-3 is a number, no is a word."""
-        tag = str(self.yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
-        # Beyond YAML 1.2, ruamel.yaml takes 1_000 and 0b1 for numbers. A number of hundreds of
-        # digits is none that anyone means, and Python refuses to print the longest.
-        if tag not in PLAIN_TAGS or re.search("_|0b", event.value) or len(event.value) > LONGEST:
+        tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
+        plain = re.fullmatch("tag:yaml.org,2002:(null|bool|int|float)", tag)
+        # Beyond YAML 1.2, ruamel.yaml takes 1_000 and 0b1 for numbers. A number longer than 400,
+        # where the smallest float has 325 digits, is none that anyone means, and Python refuses to
+        # print the longest.
+        if not plain or re.search("_|0b", event.value) or len(event.value) > 400:
             return _whole_characters(event.value)
-        return self.yaml.constructor.construct_object(ScalarNode(tag, event.value))
+        return self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
 
 
 def _whole_characters(text: str) -> str:
@@ -217,45 +159,35 @@ def _whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-def _position(event: Event) -> Position:
-    return event.start_mark.line + 1, event.start_mark.column + 1
+def _position(mark: Any) -> Position:
+    return mark.line + 1, mark.column + 1
 
 
-def _error_position(problem: YAMLError, text: str) -> Position | None:
-    if isinstance(problem, MarkedYAMLError):
-        # An opening without its end is reported where it starts.
-        begun = re.match("while (scanning|parsing a flow)", problem.context or "")
-        mark = problem.context_mark if begun and problem.context_mark else problem.problem_mark
-        return mark and (mark.line + 1, mark.column + 1)
+def _explained(problem: YAMLError, text: str) -> tuple[Position | None, str]:
+    """Return where reading ended, and why."""
+    if isinstance(problem, _Refused):
+        return problem.args
     if isinstance(problem, ReaderError):
         before = text[: problem.position].split("\n")
-        return len(before), len(before[-1]) + 1
-    return None
-
-
-def _error_message(problem: YAMLError) -> str:
-    if isinstance(problem, MarkedYAMLError):
-        parts = [part for part in (problem.context, problem.problem) if part]
-        hints = [hint for words, hint in HINTS.items() if words in (problem.problem or "")]
-        return "; ".join([f"is not YAML: {', '.join(parts)}", *hints])
-    if isinstance(problem, ReaderError):
-        return f"is not YAML: character U+{problem.character:04X} is not allowed"
-    return "is not YAML"
-
-
-def parse(text: str) -> Document:
-    """Read YAML 1.2 `text` without tags, anchors, aliases, duplicate keys or directives."""
-    return _Reader(text).read()
+        message = f"is not YAML: character U+{problem.character:04X} is not allowed"
+        return (len(before), len(before[-1]) + 1), message
+    if not isinstance(problem, MarkedYAMLError):
+        return None, "is not YAML"
+    # An opening without its end is reported where it starts.
+    begun = re.match("while (scanning|parsing a flow)", problem.context or "")
+    mark = problem.context_mark if begun and problem.context_mark else problem.problem_mark
+    parts = [part for part in (problem.context, problem.problem) if part]
+    hints = [hint for words, hint in HINTS.items() if words in (problem.problem or "")]
+    return mark and _position(mark), "; ".join([f"is not YAML: {', '.join(parts)}", *hints])
 
 
 class _Representer(RoundTripRepresenter):
     """Writes null as a word, so that it is seen."""
 
-    def represent_none(self, data: None) -> ScalarNode:
-        return self.represent_scalar("tag:yaml.org,2002:null", "null")
 
-
-_Representer.add_representer(type(None), _Representer.represent_none)
+_Representer.add_representer(
+    type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+)
 
 
 def render(data: Mapping[str, Any], notes: Mapping[FieldPath, str]) -> str:
@@ -289,8 +221,6 @@ def _commented(
 
 def _quoted(value: Any) -> Any:
     """Put quotes around all but simple words: ruamel.yaml writes [?x] but reads a mapping."""
-    if isinstance(value, str) and not re.fullmatch(
-        r"[A-Za-z](?:[\w .'/-]*\w)?\.?", value, re.ASCII
-    ):
-        return DoubleQuotedScalarString(value)
-    return value
+    simple = re.compile(r"[A-Za-z](?:[\w .'/-]*\w)?\.?", re.ASCII)
+    is_text = isinstance(value, str) and not simple.fullmatch(value)
+    return DoubleQuotedScalarString(value) if is_text else value

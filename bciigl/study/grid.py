@@ -16,8 +16,8 @@ from bciigl.base.seeds import Seed
 from bciigl.brain.check import brain_findings
 from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
-from bciigl.protocol.compare import first_difference
 from bciigl.protocol.load import changed
+from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.source import make_source
 from bciigl.study.controls import CONTROLS, SILENCED

@@ -5,7 +5,7 @@ import pytest
 from heads import head
 from scipy.signal import lfilter
 
-from bciigl.brain.arma import arma_filter, arma_run_sd
+from bciigl.brain.noise import arma_filter, arma_run_sd
 
 
 @pytest.mark.parametrize(("ar", "ma"), [(0.5, 0.0), (0.72, -0.56), (-0.3, 0.2)])

@@ -14,8 +14,7 @@ from heads import head
 from bciigl.base.seeds import Seed
 from bciigl.brain import load_subject
 from bciigl.brain.images import write_image
-from bciigl.brain.noise import StockNoise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import RunPlan, StockNoise
 from bciigl.brain.region import Region
 from bciigl.brain.subject import Subject
 from bciigl.protocol.model import NoiseSources

@@ -15,8 +15,7 @@ from laws import (
 )
 
 from bciigl.base.seeds import Seed
-from bciigl.brain.noise import ExactNoise, StockNoise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import ExactNoise, RunPlan, StockNoise
 from bciigl.brain.region import find_region
 from bciigl.brain.subject import load_subject
 from bciigl.protocol.model import Cube, NoiseSources

@@ -7,10 +7,8 @@ from heads import head
 from scipy.signal import lfilter
 
 from bciigl.base.seeds import Seed
-from bciigl.brain.arma import arma_filter
 from bciigl.brain.field import RegionField, field_of
-from bciigl.brain.noise import ExactNoise
-from bciigl.brain.noise_sources import RunPlan, drift, physiological, task, zscore
+from bciigl.brain.noise import ExactNoise, RunPlan, arma_filter, drift, physiological, task, zscore
 from bciigl.brain.region import find_region
 from bciigl.protocol.model import Cube, NoiseSources
 

@@ -17,7 +17,7 @@ from heads import head
 from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Event, Trials
-from bciigl.brain.noise_sources import RunPlan, motion_spikes
+from bciigl.brain.noise import RunPlan, motion_spikes
 from bciigl.protocol import load
 from bciigl.protocol.model import Motion
 

@@ -11,8 +11,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.seeds import Seed
 from bciigl.brain import load_subject
 from bciigl.brain.images import write_image
-from bciigl.brain.noise import ExactNoise
-from bciigl.brain.noise_sources import RunPlan
+from bciigl.brain.noise import ExactNoise, RunPlan
 from bciigl.brain.region import find_region
 from bciigl.brain.subject import NoiseParameters, SubjectError
 from bciigl.protocol.model import Cube, NoiseSources

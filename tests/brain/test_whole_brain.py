@@ -7,8 +7,7 @@ from heads import head
 from laws import autocorrelation, temporal_sd
 
 from bciigl.base.seeds import Seed
-from bciigl.brain.noise import ExactNoise, StockNoise
-from bciigl.brain.noise_sources import RunPlan, drift, physiological, task
+from bciigl.brain.noise import ExactNoise, RunPlan, StockNoise, drift, physiological, task
 from bciigl.brain.region import Region
 from bciigl.brain.subject import load_subject
 from bciigl.protocol.model import NoiseSources

@@ -3,7 +3,7 @@
 import pytest
 from recordings import small
 
-from bciigl.protocol.compare import first_difference
+from bciigl.protocol.summary import first_difference
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.protocol import Protocol, ProtocolError, check, dump, load, parse_change, shipped
 from bciigl.protocol.load import MOST_BYTES
 from bciigl.protocol.validation import validate
-from bciigl.protocol.yaml_reader import parse, render
+from bciigl.protocol.yaml_reader import Document, render
 
 MINIMAL = "name: x\ntask:\n  options: [7, 8, 9]\n"
 
@@ -150,7 +150,7 @@ def test_load_dump_load_changes_nothing(write, data):
         protocol = Protocol.model_validate(data)
     except ValidationError:
         assume(False)
-    loaded, findings = validate(parse(dump(protocol)).data)
+    loaded, findings = validate(Document(dump(protocol)).data)
     assert not findings
     assert loaded == protocol
     assert loaded.content_hash == protocol.content_hash

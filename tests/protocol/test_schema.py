@@ -10,7 +10,7 @@ from strategies import SCHEMA, leaves, well_typed
 
 from bciigl.protocol import load, shipped
 from bciigl.protocol.schema import field_notes
-from bciigl.protocol.yaml_reader import parse
+from bciigl.protocol.yaml_reader import Document
 
 COMMITTED = Path(__file__).parents[2] / "protocols" / "protocol.schema.json"
 
@@ -26,7 +26,7 @@ def test_schema_is_itself_valid():
 
 def test_schema_accepts_shipped_protocols_as_written_and_in_full():
     for name, path in shipped().items():
-        jsonschema.validate(parse(path.read_text()).data, SCHEMA)
+        jsonschema.validate(Document(path.read_text()).data, SCHEMA)
         jsonschema.validate(load(name).model_dump(mode="json"), SCHEMA)
 
 

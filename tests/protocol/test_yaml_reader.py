@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bciigl.protocol.yaml_reader import DEEPEST, MOST_EVENTS, UNREADABLE, parse, render
+from bciigl.protocol.yaml_reader import DEEPEST, MOST_EVENTS, UNREADABLE, Document, render
 
 
 def complaint(text: str) -> tuple[tuple[int, int], str]:
-    (found,) = parse(text).complaints
+    (found,) = Document(text).complaints
     return found.position, found.message
 
 
@@ -34,13 +34,13 @@ def test_scalars_are_those_of_yaml_1_2():
         ("0b11", "0b11"),
         ('"\\ud83d\\ude00"', "😀"),
     ]:
-        read = parse(f"key: {text}").data["key"]
+        read = Document(f"key: {text}").data["key"]
         assert read == value
         assert type(read) is type(value)
 
 
 def test_positions_are_those_of_keys_and_items():
-    document = parse("a:\n  b: [1,\n      2]\n")
+    document = Document("a:\n  b: [1,\n      2]\n")
     assert document.positions == {
         ("a",): (1, 1),
         ("a", "b"): (2, 3),
@@ -61,13 +61,13 @@ def test_tagged_keys_are_refused_too():
 
 
 def test_anchors_and_aliases_are_refused_each_where_it_stands():
-    document = parse("a: &x 1\nb: *x\n")
+    document = Document("a: &x 1\nb: *x\n")
     assert [each.position for each in document.complaints] == [(1, 4), (2, 4)]
     assert document.data == {"a": 1, "b": UNREADABLE}
 
 
 def test_duplicate_key_is_refused_and_the_first_kept():
-    document = parse("a: 1\nb: 2\na: 3\n")
+    document = Document("a: 1\nb: 2\na: 3\n")
     assert document.data == {"a": 1, "b": 2}
     (found,) = document.complaints
     assert found.position == (3, 1)
@@ -75,7 +75,7 @@ def test_duplicate_key_is_refused_and_the_first_kept():
 
 
 def test_same_key_in_two_sections_is_no_duplicate():
-    assert not parse("a: {c: 1}\nb: {c: 2}\n").complaints
+    assert not Document("a: {c: 1}\nb: {c: 2}\n").complaints
 
 
 def test_directives_are_refused():
@@ -95,7 +95,7 @@ def test_errors_that_the_parser_does_not_call_its_own_are_told():
 
 def test_key_of_half_a_character_is_refused():
     assert "half a character" in complaint('"\\ud800": 1')[1]
-    assert parse('"\\ud83d\\ude00": 1').data == {"😀": 1}
+    assert Document('"\\ud83d\\ude00": 1').data == {"😀": 1}
 
 
 def test_second_document_is_refused():
@@ -129,12 +129,12 @@ def test_common_slips_are_told_where_they_begin_with_a_hint():
 
 def test_empty_text_says_what_is_needed():
     for text in ["", "# nothing\n", "\ufeff"]:
-        assert "is empty" in parse(text).complaints[0].message
+        assert "is empty" in Document(text).complaints[0].message
 
 
 def test_nesting_ends_before_python_s_stack_does():
     for opening in ["[", "{a: ", "- ", "? "]:
-        assert f"more than {DEEPEST} levels" in parse(opening * 50_000).complaints[-1].message
+        assert f"more than {DEEPEST} levels" in Document(opening * 50_000).complaints[-1].message
 
 
 def test_reading_ends_where_no_protocol_goes():
@@ -144,7 +144,7 @@ def test_reading_ends_where_no_protocol_goes():
 def test_words_that_look_like_something_else_stay_words():
     for word in ["?x", "-", ": ", "a: b", "no", "null", "~", "7", "1e3", "#", "é"]:
         data = {"key": word, "list": [word, word]}
-        assert parse(render(data, {})).data == data
+        assert Document(render(data, {})).data == data
 
 
 def test_written_file_is_easy_to_read():
@@ -166,6 +166,6 @@ KEYS = st.text("abcno_1", min_size=1)
 
 @given(st.dictionaries(KEYS, st.one_of(SCALARS, st.lists(SCALARS, max_size=3)), min_size=1))
 def test_what_is_written_is_read_back(data):
-    document = parse(render(data, {(key,): f"note on {key}" for key in data}))
+    document = Document(render(data, {(key,): f"note on {key}" for key in data}))
     assert document.data == data
     assert not document.complaints
