@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from bciigl.cli.output import warn
 
 if TYPE_CHECKING:
     from bciigl.protocol import Protocol
@@ -19,5 +19,5 @@ def protocol_of(source: str, changes: dict[str, Any]) -> Protocol:
     if report.protocol is None:
         raise ProtocolError(report.problems)
     for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        warn(str(warning))
     return report.protocol
