@@ -102,7 +102,7 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
 
         title = f"{study.protocol.name}: report of a study"
         example = open_example(study, source)
-        return title, lead(study), partial(study_sections, study, results, rows, example)
+        return title, lead(study), lambda report: study_sections(study, results, rows, example)
     from bciigl.labelled.learnable import read_learnability
     from bciigl.report.labelled import labelled_lead, labelled_sections
 
