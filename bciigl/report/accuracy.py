@@ -17,9 +17,10 @@ from bciigl.report.style import (
     NOISE_COLOR,
     SKY,
     SMALL,
+    draw_intervals,
     learner_style,
     legend_below,
-    new_figure,
+    panels,
     plain,
 )
 from bciigl.study.rows import Row
@@ -30,7 +31,10 @@ CONTROL_STYLES = [
     {"color": "#b8860b", "marker": "1", "linestyle": "-.", "markersize": 8},
 ]
 PANEL_HEIGHT = 5.0
-MOST_ACROSS = 2
+COLUMNS = (
+    "noise", "learner", "accuracy", "standard_error", "interval_low", "interval_high", "repeats",
+    "published", "published_standard_error", "chance", "chance_low", "chance_high",
+)  # fmt: skip
 TITLE_WIDTH = 64
 """Characters that fit above the panels of a row."""
 
@@ -95,61 +99,35 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
         Of a study; those that belong to one learner are joined.
     """
     against = across(rows)
-    panels = by_setting(rows) if against.field is None else {f"noise {rows[0].noise:g}": rows}
-    levels, styles = sorted({against.value(row) for row in rows}), _styles(rows)
-    wide = min(len(panels), MOST_ACROSS)
-    down = -(-len(panels) // wide)
-    figure = new_figure(PANEL_HEIGHT * down)
-    axes = list(figure.subplots(down, wide, squeeze=False, sharey=True).flat)
-    for number, (title, mine) in enumerate(panels.items()):
-        axis = axes[number]
+    groups = by_setting(rows) if against.field is None else {f"noise {rows[0].noise:g}": rows}
+    levels, others = sorted({against.value(row) for row in rows}), cycle(CONTROL_STYLES)
+    # Each learner and control is drawn the same in all panels.
+    labels = dict.fromkeys(row.label for row in rows)
+    styles = {each: learner_style(each) if each in LEARNERS else next(others) for each in labels}
+    figure, axes = panels(len(groups), 2, PANEL_HEIGHT, sharey=True)
+    wide = axes.shape[1]
+    for number, (axis, (title, mine)) in enumerate(zip(axes.flat, groups.items(), strict=False)):
         _draw(axis, mine, against, levels, styles)
-        axis.set_title(_wrapped(title, TITLE_WIDTH // wide), fontsize=SMALL)
-        if number + wide < len(panels):
+        lines = textwrap.wrap(title, TITLE_WIDTH // wide, max_lines=3, placeholder=" …")
+        axis.set_title("\n".join(lines).replace("$", r"\$"), fontsize=SMALL)
+        if number + wide < len(groups):
             axis.set_xlabel("")
             axis.tick_params(labelbottom=False)
         if number % wide:
             axis.set_ylabel("")
-    for axis in axes[len(panels) :]:
-        axis.set_visible(False)
     legend_below(figure)
     return figure
 
 
 def accuracy_columns(rows: Sequence[Row]) -> dict[str, list]:
     """Return the numbers of the figure, a line for each row."""
-    columns: dict[str, list] = {}
+    lines = []
     for row in rows:
-        document = row.as_dict()
-        low, high = document["interval"] or (None, None)
-        chance = document["chance_interval"]
-        line = {
-            **row.varied,
-            **{name: document[name] for name in ("noise", "learner", "accuracy")},
-            "standard_error": document["standard_error"],
-            "interval_low": low,
-            "interval_high": high,
-            **{name: document[name] for name in ("repeats", "published")},
-            "published_standard_error": document["published_standard_error"],
-            "chance": document["chance"],
-            "chance_low": chance[0],
-            "chance_high": chance[1],
-        }
-        for name, value in line.items():
-            columns.setdefault(name, []).append(value)
-    return columns
-
-
-def _styles(rows: Sequence[Row]) -> dict[str, dict]:
-    """Return how each learner and control is drawn, the same in all panels."""
-    labels = dict.fromkeys(row.label for row in rows)
-    others = cycle(CONTROL_STYLES)
-    return {label: learner_style(label) if label in LEARNERS else next(others) for label in labels}
-
-
-def _wrapped(title: str, width: int) -> str:
-    lines = textwrap.wrap(title, width, max_lines=3, placeholder=" …")
-    return "\n".join(lines).replace("$", r"\$")
+        line = {**row.varied, **row.as_dict()}
+        line["interval_low"], line["interval_high"] = line["interval"] or (None, None)
+        line["chance_low"], line["chance_high"] = line["chance_interval"]
+        lines.append(line)
+    return {name: [line[name] for line in lines] for name in (*rows[0].varied, *COLUMNS)}
 
 
 def _draw(
@@ -183,11 +161,10 @@ def _draw(
 
 
 def _line(axis: Axes, rows: list[Row], places: list[float], style: dict) -> None:
-    means = np.array([row.accuracy.mean for row in rows])
+    means = [row.accuracy.mean for row in rows]
     intervals = [row.accuracy.interval or (row.accuracy.mean,) * 2 for row in rows]
-    errors = np.abs(np.array(intervals).T - means)
-    look = {"linewidth": 1.4, "markersize": 5, **style}
-    axis.errorbar(places, means, errors, label=rows[0].label, capsize=2, elinewidth=1, **look)
+    look = {"linewidth": 1.4, "markersize": 5, "elinewidth": 1, "label": rows[0].label, **style}
+    draw_intervals(axis, places, means, *np.transpose(intervals), **look)
 
 
 def _published(axis: Axes, rows: Sequence[Row], place: dict, aside: dict, styles: dict) -> None:

@@ -61,20 +61,8 @@ def methods_paragraph(
 ) -> str:
     """Return what was done in one session, in full sentences to be put into a paper.
 
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    voxels : int, optional
-        How many voxels the region has, where that is known.
-    learners : sequence of str, optional
-        Those that did learn; by default all that the protocol names.
-    tested : bool
-        Whether they were tested.
-    own_agent : bool
-        Whether guesses were made by an agent that the protocol does not describe.
-    alone : bool
-        Whether it is all, not one session of a study.
+    The learners are those that did learn, by default all that the protocol names. An `own_agent` is
+    one that the protocol does not describe; a session is `alone` if it is not one of a study.
     """
     sentences = [
         *_task(protocol),

@@ -6,9 +6,8 @@ from matplotlib.figure import Figure
 
 from bciigl.brain import Brain
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import SMALL, in_figure, new_figure
+from bciigl.report.style import MOST_OPTIONS, SMALL, first_options, in_figure, new_figure
 
-MOST_OPTIONS = 12
 MOST_LABELS = 8
 """Rows up to which columns have labels, and correlations are also written into their squares."""
 ROW_HEIGHT = 0.17
@@ -27,14 +26,12 @@ def patterns_drawing(brain: Brain) -> Drawing:
     }
     columns |= {f"r_{name}": alike[:, place].tolist() for place, name in enumerate(names)}
     columns |= {f"voxel_{place + 1}": each.tolist() for place, each in enumerate(patterns.T)}
-    options = len(brain.protocol.task.options)
-    some = f" Only the first {MOST_OPTIONS} of {options} options." if options > MOST_OPTIONS else ""
     return Drawing(
         "patterns",
         _figure(rows, patterns, alike),
         "Left: the pattern that each event evokes in the region's voxels. Right: how these "
         "patterns correlate, columns in the order of the rows. No agent and no label-free learner "
-        f"is given them.{some}",
+        f"is given them.{first_options(brain.protocol.task.options)}",
         "Heat map of the pattern of each event over the voxels, and of their correlations.",
         columns,
     )
@@ -95,12 +92,6 @@ def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndar
 def _write_numbers(axis: Axes, alike: np.ndarray) -> None:
     for (row, column), value in np.ndenumerate(alike):
         if np.isfinite(value):
-            axis.text(
-                column,
-                row,
-                f"{round(value, 1) + 0.0:.1f}",  # never -0.0
-                ha="center",
-                va="center",
-                fontsize=SMALL,
-                color="white" if abs(value) > 0.6 else "black",
-            )
+            look = {"ha": "center", "va": "center", "fontsize": SMALL}
+            look["color"] = "white" if abs(value) > 0.6 else "black"
+            axis.text(column, row, f"{round(value, 1) + 0.0:.1f}", **look)  # never -0.0
