@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,27 +14,22 @@ from bciigl.cli.progress import steps
 from bciigl.cli.results import echo_results
 
 
-class _Runs(click.ParamType):
-    """Run numbers such as 0-39 or 0,2,5-9."""
-
-    name = "runs"
-
-    def convert(self, value: str, param: Any, ctx: Any) -> frozenset[int]:
-        """Return the numbers in a text."""
-        runs: set[int] = set()
-        for part in value.split(","):
-            match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
-            first, last = (int(each or match[1]) for each in match.groups()) if match else (1, 0)
-            if first > last:
-                self.fail(f"{value!r} should be run numbers such as 0-39 or 0,2,5-9", param, ctx)
-            runs.update(range(first, last + 1))
-        return frozenset(runs)
+def runs(value: str) -> frozenset[int]:
+    """Return the run numbers in a text such as 0-39 or 0,2,5-9."""
+    found: set[int] = set()
+    for part in value.split(","):
+        match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+        first, last = (int(each or match[1]) for each in match.groups()) if match else (1, 0)
+        if first > last:
+            raise click.BadParameter(f"{value!r} should be run numbers such as 0-39 or 0,2,5-9")
+        found.update(range(first, last + 1))
+    return frozenset(found)
 
 
 @click.command()
 @click.argument("source", metavar="SOURCE", type=click.Path())
-@click.option("--train-runs", type=_Runs(), help="Learn from these runs only, such as 0-39.")
-@click.option("--test-runs", type=_Runs(), help="Test on these runs only, such as 40-49.")
+@click.option("--train-runs", type=runs, help="Learn from these runs only, such as 0-39.")
+@click.option("--test-runs", type=runs, help="Test on these runs only, such as 40-49.")
 @click.option(
     "--learner",
     "learners",

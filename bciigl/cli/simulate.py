@@ -66,21 +66,24 @@ def simulate(
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
     """
+    from bciigl.base.registry import AGENTS
     from bciigl.protocol import parse_change
     from bciigl.recording import open_dataset
 
+    # By name, or else the folder of a saved policy.
+    saved = agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
+    policy = agent if saved else None
     fields = {
         "brain.noise": noise,
         "task.trials": trials,
         "seed": seed,
         "brain.engine": engine,
-        "agent.policy": "fixed" if _is_folder(agent) else agent,
+        "agent.policy": agent if policy is None else "fixed",
     }
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
     late: list[float] = []
     pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
-    policy = agent if _is_folder(agent) else None
     folder = _recorded(protocol, changes, policy, out, resume, pace)
     dataset = open_dataset(folder)
     sessions, results = _learned(dataset)
@@ -89,13 +92,6 @@ def simulate(
         seconds = {"median": median(late or [0.0]), "largest": max(late, default=0.0)}
         further = {"lateness_seconds": seconds}
     echo_results(sessions, results, dataset, folder, as_json, **further)
-
-
-def _is_folder(agent: str | None) -> bool:
-    """Tell whether an agent is given as the folder of a saved policy, not by name."""
-    from bciigl.base.registry import AGENTS
-
-    return agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
 
 
 def _recorded(

@@ -21,18 +21,14 @@ if TYPE_CHECKING:
     from bciigl.study.store import AnyStudy
 
 
-class _Share(click.ParamType):
-    """A share of a grid such as 3/10."""
-
-    name = "i/n"
-
-    def convert(self, value: str, param: Any, ctx: Any) -> tuple[int, int]:
-        """Return the two numbers."""
-        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", value.strip())
-        part, parts = map(int, match.groups()) if match else (0, 0)
-        if not 1 <= part <= parts:
-            self.fail(f"{value!r} should be a share such as 3/10, from 1/10 to 10/10", param, ctx)
-        return part, parts
+def _share(value: str) -> tuple[int, int]:
+    """Return the numbers of a share of a grid such as 3/10."""
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", value.strip())
+    part, parts = map(int, match.groups()) if match else (0, 0)
+    if not 1 <= part <= parts:
+        said = f"{value!r} should be a share such as 3/10, from 1/10 to 10/10"
+        raise click.BadParameter(said)
+    return part, parts
 
 
 def study_options(command: Callable) -> Callable:
@@ -53,8 +49,12 @@ def run_options(command: Callable) -> Callable:
             "--cluster", metavar="ADDRESS", help="Use the workers of this dask scheduler instead."
         ),
         click.option(
-            "--cell", "share", type=_Share(), help="Run only this share, such as 3/10: for arrays."
-        ),
+            "--cell",
+            "share",
+            metavar="I/N",
+            type=_share,
+            help="Run only this share, such as 3/10: for arrays.",
+        ),  # fmt: skip
     ]
     for option in reversed(options):
         command = option(command)

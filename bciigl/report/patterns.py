@@ -16,22 +16,28 @@ VERBS = {"imagination": "imagine", "perception": "see", "judgment": "judge"}
 
 def patterns_drawing(brain: Brain) -> Drawing:
     """Return the pattern of each event, voxel by voxel, and how alike they are."""
-    rows = _rows(brain)
-    patterns = np.array([brain.patterns[row] for row in rows])
+    options, judged = brain.protocol.task.options, [("match", True), ("mismatch", False)]
+    named = [(str(option), option) for option in options[:MOST_OPTIONS]]
+    events = [
+        (kind, name, content)
+        for kind in brain.protocol.task.events
+        for name, content in (judged if kind == "judgment" else named)
+    ]
+    rows = [(kind, name) for kind, name, _ in events]
+    patterns = np.array([brain.patterns[kind, content] for kind, _, content in events])
     alike = correlations(patterns)
-    names = [f"{kind} {_content(content)}" for kind, content in rows]
     columns: dict[str, list] = {
         "event": [kind for kind, _ in rows],
-        "content": [_content(content) for _, content in rows],
+        "content": [name for _, name in rows],
     }
-    columns |= {f"r_{name}": alike[:, place].tolist() for place, name in enumerate(names)}
+    columns |= {f"r_{' '.join(row)}": alike[:, place].tolist() for place, row in enumerate(rows)}
     columns |= {f"voxel_{place + 1}": each.tolist() for place, each in enumerate(patterns.T)}
     return Drawing(
         "patterns",
         _figure(rows, patterns, alike),
         "Left: the pattern that each event evokes in the region's voxels. Right: how these "
         "patterns correlate, columns in the order of the rows. No agent and no label-free learner "
-        f"is given them.{first_options(brain.protocol.task.options)}",
+        f"is given them.{first_options(options)}",
         "Heat map of the pattern of each event over the voxels, and of their correlations.",
         columns,
     )
@@ -46,23 +52,7 @@ def correlations(patterns: np.ndarray) -> np.ndarray:
         return np.corrcoef(patterns)
 
 
-def _rows(brain: Brain) -> list[tuple[str, object]]:
-    """Return the events that are drawn, in the order of a trial."""
-    options = brain.protocol.task.options[:MOST_OPTIONS]
-    return [
-        (kind, content)
-        for kind in brain.protocol.task.events
-        for content in ((True, False) if kind == "judgment" else options)
-    ]
-
-
-def _content(content: object) -> str:
-    if isinstance(content, bool):
-        return "match" if content else "mismatch"
-    return str(content)
-
-
-def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndarray) -> Figure:
+def _figure(rows: list[tuple[str, str]], patterns: np.ndarray, alike: np.ndarray) -> Figure:
     figure = new_figure(1.3 + max(ROW_HEIGHT * len(rows), 2.1), width=6.3)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.2], sharey=True)
     # Voxels are counted from 1, as in the table; rows from above.
@@ -72,7 +62,7 @@ def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndar
     )
     left.xaxis.get_major_locator().set_params(integer=True)
     left.set_xlabel("voxel", fontsize=SMALL)
-    labels = [f"{VERBS[kind]} {in_figure(_content(content))}" for kind, content in rows]
+    labels = [f"{VERBS[kind]} {in_figure(name)}" for kind, name in rows]
     left.set_yticks(range(len(rows)), labels)
     squares = right.imshow(alike, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
     right.set_xticks([])

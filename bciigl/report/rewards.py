@@ -33,17 +33,9 @@ STYLES = {
 def rewards_drawing(
     session: Session, result: LearnerResult, decoded: np.ndarray, options: Sequence[object]
 ) -> Drawing:
-    """Return histograms of the reward that a learner decodes from feedback.
+    """Return histograms of the reward that a learner decoded from the feedback of each trial.
 
-    Parameters
-    ----------
-    session : Session
-        What it learned from; where rewards are known, match and mismatch are shown apart.
-    result : LearnerResult
-    decoded : array, (trials,)
-        The reward that the learner decoded from each trial's feedback.
-    options : sequence
-        What the actions are called.
+    Where rewards of the session it learned from are known, match and mismatch are shown apart.
     """
     trials, truth = session
     shown = options[:MOST_OPTIONS]

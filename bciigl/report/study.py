@@ -53,7 +53,7 @@ def study_sections(
     return [
         _head(study, results, table),
         Section(
-            f"Accuracy against {across(table).words}",
+            f"Accuracy against {across(table)}",
             [f"{sentence(each)}." for each in scanner_notes(table)],
             drawings=[accuracy_drawing(table)],
         ),
