@@ -69,35 +69,28 @@ def learn(
     from bciigl.learn.persistence import check_saveable, write_learner
     from bciigl.recording import is_dataset, open_dataset
     from bciigl.recording.layout import ESTIMATES
-    from bciigl.study.learning import (
-        learn_with,
-        learners_for,
-        load_arrays,
-        load_sessions,
-        select,
-        session_learners,
-    )
+    from bciigl.study import learning
     from bciigl.study.session_results import keep_results
 
     dataset = open_dataset(source) if is_dataset(source) else None
-    sessions = load_arrays(source) if dataset is None else load_sessions(dataset)
+    sessions = learning.load_arrays(source) if dataset is None else learning.load_sessions(dataset)
     for name in ("train", "test") if dataset is not None else ():
         if missing := dataset.missing_runs(name):
             planned = f"the runs that the protocol plans for ses-{name}"
             warn(f"{source}: {missing} of {planned} are missing")
     try:
         usual = not (train_runs or test_runs or learners or several_right or seed is not None)
-        sessions = select(sessions, train_runs, test_runs)
+        sessions = learning.select(sessions, train_runs, test_runs)
         if dataset is not None:
-            learners = learners or session_learners(dataset.protocol, sessions)
+            learners = learners or learning.session_learners(dataset.protocol, sessions)
             seed = dataset.protocol.seed if seed is None else seed
-        wanted = learners_for(sessions, learners)
+        wanted = learning.learners_for(sessions, learners)
         if out is not None:
             check_saveable(wanted[0])
         # The folder is made first: work should not end at a place that cannot be written.
         with nullcontext() if out is None else written_folder(out) as temporary, steps() as report:
             how = {"seed": seed or 0, "one_right": not several_right, "report": report}
-            results = learn_with(sessions, wanted, **how)
+            results = learning.learn_with(sessions, wanted, **how)
             if out is not None:
                 write_learner(results[0].learner, temporary)
                 keep_results(Path(temporary), sessions, results, **how)

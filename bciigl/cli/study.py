@@ -54,7 +54,7 @@ def run_options(command: Callable) -> Callable:
             metavar="I/N",
             type=_share,
             help="Run only this share, such as 3/10: for arrays.",
-        ),  # fmt: skip
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -9,24 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bciigl.base.registry import LEARNERS
+from bciigl.report import style
 from bciigl.report.drawing import Drawing
 from bciigl.report.study_tables import by_setting
-from bciigl.report.style import (
-    GREY,
-    NOISE_COLOR,
-    SKY,
-    SMALL,
-    draw_intervals,
-    learner_style,
-    legend_below,
-    panels,
-    plain,
-)
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
-    {"color": SKY, "marker": "x", "linestyle": "-."},
-    {"color": GREY, "marker": "+", "linestyle": "-.", "markersize": 8},
+    {"color": style.SKY, "marker": "x", "linestyle": "-."},
+    {"color": style.GREY, "marker": "+", "linestyle": "-.", "markersize": 8},
     {"color": "#b8860b", "marker": "1", "linestyle": "-.", "markersize": 8},
 ]
 PANEL_HEIGHT = 5.0
@@ -90,19 +80,21 @@ def accuracy_figure(rows: Sequence[Row]) -> Figure:
     levels = sorted({_place(row, against) for row in rows})
     # Each learner and control is drawn the same in all panels.
     labels = dict.fromkeys(row.label for row in rows)
-    styles = {each: learner_style(each) if each in LEARNERS else next(others) for each in labels}
-    figure, axes = panels(len(groups), 2, PANEL_HEIGHT, sharey=True)
+    styles = {
+        each: style.learner_style(each) if each in LEARNERS else next(others) for each in labels
+    }
+    figure, axes = style.panels(len(groups), 2, PANEL_HEIGHT, sharey=True)
     wide = axes.shape[1]
     for number, (axis, (title, mine)) in enumerate(zip(axes.flat, groups.items(), strict=False)):
         _draw(axis, mine, against, levels, styles)
         lines = textwrap.wrap(title, TITLE_WIDTH // wide, max_lines=3, placeholder=" …")
-        axis.set_title("\n".join(lines).replace("$", r"\$"), fontsize=SMALL)
+        axis.set_title("\n".join(lines).replace("$", r"\$"), fontsize=style.SMALL)
         if number + wide < len(groups):
             axis.set_xlabel("")
             axis.tick_params(labelbottom=False)
         if number % wide:
             axis.set_ylabel("")
-    legend_below(figure)
+    style.legend_below(figure)
     return figure
 
 
@@ -129,7 +121,7 @@ def _draw(
     band = np.array([chance[each].interval for each in middle])
     edges = np.r_[middle[0] - 0.5, middle, middle[-1] + 0.5]
     low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
-    axis.fill_between(edges, low, high, color=NOISE_COLOR, lw=0, label="chance, 95 %")
+    axis.fill_between(edges, low, high, color=style.NOISE_COLOR, lw=0, label="chance, 95 %")
     # Learners may be compared with the same published figure: it is drawn once.
     others = [each.id for each in LEARNERS.all() if each.published_as not in ("", each.id)]
     stars = []
@@ -139,7 +131,7 @@ def _draw(
         intervals = [row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine]
         places = [place[id(row)] + aside[label] for row in mine]
         look = {"linewidth": 1.4, "markersize": 5, "elinewidth": 1, **styles[label]}
-        draw_intervals(axis, places, means, *np.transpose(intervals), label=label, **look)
+        style.draw_intervals(axis, places, means, *np.transpose(intervals), label=label, **look)
         if known := [row for row in mine if row.published and row.learner not in others]:
             stars.append((label, known))
     for label, known in stars:
@@ -157,4 +149,4 @@ def _draw(
     )
     axis.grid(axis="y", color="#e9ecef", lw=0.6)
     axis.set_axisbelow(True)
-    plain(axis)
+    style.plain(axis)

@@ -79,14 +79,6 @@ def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str
     return template.render(title=title, lead=lead, sections=sections, version=__version__) + "\n"
 
 
-def write_page(
-    path: str | os.PathLike, title: str, sections: Sequence[Section], *, lead: str = ""
-) -> None:
-    """Write a page as `page_text` returns it, in the place of an earlier one if there is one."""
-    refuse_others_file(path)
-    write_text(path, page_text(title, sections, lead=lead), overwrite=True)
-
-
 def write_report(
     path: str | os.PathLike,
     figures: str | os.PathLike,
@@ -110,7 +102,7 @@ def write_report(
         for file in Path(figures).glob(f"{name}.*"):
             raise BciiglError(f"{file}: exists already and is not of an earlier report")
     written = {each.name: each.save(figures) for each in drawings}
-    write_page(path, title, sections, lead=lead)
+    write_text(path, page_text(title, sections, lead=lead), overwrite=True)
     for name in before - set(written):
         for ending in ("svg", "tsv"):
             Path(figures, f"{name}.{ending}").unlink(missing_ok=True)

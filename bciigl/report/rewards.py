@@ -6,27 +6,16 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bciigl.recording.truth import Session
+from bciigl.report import style
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import (
-    BLUE,
-    GREY,
-    MOST_OPTIONS,
-    ORANGE,
-    SMALL,
-    first_options,
-    in_figure,
-    legend_below,
-    panels,
-    plain,
-)
 from bciigl.study.session_results import LearnerResult
 
 BINS = 20
 EDGES = np.linspace(0, 1, BINS + 1)
 STYLES = {
-    "mismatch": {"facecolor": "#b9d7ea", "edgecolor": BLUE},
-    "match": {"facecolor": "#f6cdb0", "edgecolor": ORANGE, "hatch": "////"},
-    "trials": {"facecolor": "#ced4da", "edgecolor": GREY},
+    "mismatch": {"facecolor": "#b9d7ea", "edgecolor": style.BLUE},
+    "match": {"facecolor": "#f6cdb0", "edgecolor": style.ORANGE, "hatch": "////"},
+    "trials": {"facecolor": "#ced4da", "edgecolor": style.GREY},
 }
 
 
@@ -38,28 +27,28 @@ def rewards_drawing(
     Where rewards of the session it learned from are known, match and mismatch are shown apart.
     """
     trials, truth = session
-    shown = options[:MOST_OPTIONS]
-    figure, axes = panels(len(shown), 3, 1.9, margin=0.6, sharex=True, sharey="row")
+    shown = options[: style.MOST_OPTIONS]
+    figure, axes = style.panels(len(shown), 3, 1.9, margin=0.6, sharex=True, sharey="row")
     columns: dict[str, list] = {"option": [], "from": [], "to": []}
     for action, (axis, option) in enumerate(zip(axes.flat, shown, strict=False)):
         mine = trials.action == action
         counts = histogram(decoded[mine], None if truth is None else truth.match[mine])
         _bars(axis, counts)
-        title = f"guess {in_figure(option)}"
+        title = f"guess {style.in_figure(option)}"
         if result.match_rates is not None:
             title += f"\nmatch rate {result.match_rates[action]:.2f}"
-        axis.set_title(title, fontsize=SMALL)
-        plain(axis)
+        axis.set_title(title, fontsize=style.SMALL)
+        style.plain(axis)
         columns["option"] += [str(option)] * BINS
         columns["from"] += EDGES[:-1].tolist()
         columns["to"] += EDGES[1:].tolist()
         for name, values in counts.items():
             columns.setdefault(name, []).extend(values.tolist())
-    figure.supxlabel("decoded probability of a match", fontsize=SMALL + 0.5)
-    figure.supylabel("trials", fontsize=SMALL + 0.5)
+    figure.supxlabel("decoded probability of a match", fontsize=style.SMALL + 0.5)
+    figure.supylabel("trials", fontsize=style.SMALL + 0.5)
     known = "Which trials were matches is not known."
     if truth is not None:
-        legend_below(figure, loc="outside upper center")
+        style.legend_below(figure, loc="outside upper center")
         known = (
             "Bars are stacked: mismatches plain, matches hatched, by the truth that the learner "
             "did not have."
@@ -69,7 +58,7 @@ def rewards_drawing(
         figure,
         f"How probably each guess was a match, as {result.learner_id} decodes it from the feedback "
         f"of the trials it learned from. {known} The match rates above are decoded from feedback "
-        f"and contexts together.{first_options(options)}",
+        f"and contexts together.{style.first_options(options)}",
         f"Histograms of the reward that {result.learner_id} decodes, one for each option guessed.",
         columns,
     )

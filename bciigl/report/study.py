@@ -22,10 +22,6 @@ from bciigl.study.notes import control_notes, scanner_notes
 from bciigl.study.store import AnyStudy, Results
 from bciigl.study.table2 import NAME, departures
 
-NO_EXAMPLE = (
-    "No recorded session of this study is at hand, so none is drawn: the command that made the "
-    "study records one."
-)
 TABLE_WORDS = (
     "Percent of the test trials in which the option meant is recognised: mean ± standard error "
     "over sessions, and the 95 % interval of the mean by bootstrap over sessions. In a failed "
@@ -149,7 +145,8 @@ def _caveats(study: Study) -> list[Section]:
 def _views(example: tuple[Cell, Dataset] | None) -> list[Section]:
     """Return an example of the study's sessions, drawn."""
     if example is None:
-        return [Section("An example", [NO_EXAMPLE])]
+        none = "No recorded session of this study is at hand, so none is drawn: the command that "
+        return [Section("An example", [none + "made the study records one."])]
     cell, dataset = example
     varied = in_words(cell.setting.varied)
     words = (
