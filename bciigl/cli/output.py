@@ -1,10 +1,15 @@
-"""What commands share: their options, and how they print."""
+"""What commands share: their options, how they read protocols, and how they print."""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from bciigl.protocol import Protocol
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -37,3 +42,16 @@ def echo(as_json: bool, document: Any, *lines: str) -> None:
 def warn(words: str) -> None:
     """Print a warning on standard error."""
     click.echo(f"warning: {words}", err=True)
+
+
+def protocol_of(source: str, changes: dict[str, Any]) -> Protocol:
+    """Return the protocol with its changes; warnings go to standard error."""
+    from bciigl.brain.check import brain_findings
+    from bciigl.protocol import ProtocolError, check
+
+    report = check(source, brain_findings, changes)
+    if report.protocol is None:
+        raise ProtocolError(report.problems)
+    for warning in report.warnings:
+        warn(str(warning))
+    return report.protocol

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.changed import protocol_of
-from bciigl.cli.output import json_option, out_option, set_option
+from bciigl.cli.output import json_option, out_option, protocol_of, set_option
 from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 

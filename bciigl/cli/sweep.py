@@ -8,8 +8,7 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
-from bciigl.cli.changed import protocol_of
-from bciigl.cli.output import json_option, out_option, set_option, warn
+from bciigl.cli.output import json_option, out_option, protocol_of, set_option, warn
 
 if TYPE_CHECKING:
     from bciigl.study import Study

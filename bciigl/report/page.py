@@ -17,8 +17,6 @@ from bciigl.base.files import write_text
 from bciigl.report.drawing import Drawing
 from bciigl.report.table import Table
 
-GENERATOR = '<meta name="generator" content="bciigl '
-
 
 class KeyNumber(NamedTuple):
     """One of the few numbers that a report is read for, such as ``"95.4 %"``."""
@@ -74,7 +72,7 @@ def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["embedded"] = _embedded
+    environment.filters["base64"] = lambda image: base64.b64encode(image).decode("ascii")
     template = environment.get_template("report.html")
     return template.render(title=title, lead=lead, sections=sections, version=__version__) + "\n"
 
@@ -124,9 +122,4 @@ def _is_report(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return GENERATOR.encode() in file.read(4096)
-
-
-def _embedded(image: bytes) -> str:
-    """Return an SVG image as the address that has it all in itself."""
-    return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
+        return b'<meta name="generator" content="bciigl ' in file.read(4096)
