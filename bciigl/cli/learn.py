@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import json_option, out_option, warn
+from bciigl.cli.output import json_option, path_option, warn
 from bciigl.cli.progress import steps
 from bciigl.cli.results import echo_results
 
@@ -40,7 +40,7 @@ def runs(value: str) -> frozenset[int]:
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Of random starts; the dataset's own, or 0."
 )
-@out_option("Keep the first learner in this new folder.")
+@path_option("--out", "Keep the first learner in this new folder.")
 @json_option
 def learn(
     source: str,

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def out_option(words: str, **how: Any) -> Callable:
-    """Return the option of a folder to write to."""
-    how = {"metavar": "FOLDER", "type": click.Path(), **how}
-    return click.option("--out", help=words, **how)
+def path_option(name: str, words: str, **how: Any) -> Callable:
+    """Return the option of a path, by default that of a folder."""
+    return click.option(name, help=words, **{"metavar": "FOLDER", "type": click.Path(), **how})
 
 
 def set_option(example: str) -> Callable:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import echo, echo_json, json_option, out_option
+from bciigl.cli.output import echo, echo_json, json_option, path_option
 
 if TYPE_CHECKING:
     from bciigl.protocol import CheckReport, Protocol
@@ -102,8 +102,11 @@ def _in_words(protocol: Protocol) -> str:
 
 @protocol.command()
 @click.argument("file", metavar="FILE")
-@out_option(
-    "Where to write; this folder by default.", default=".", type=click.Path(file_okay=False)
+@path_option(
+    "--out",
+    "Where to write; this folder by default.",
+    default=".",
+    type=click.Path(file_okay=False),
 )
 @click.option("--format", "ending", type=click.Choice(["png", "svg", "pdf"]), default="png")
 @json_option

@@ -10,22 +10,18 @@ from pathlib import Path
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import echo, json_option, out_option
+from bciigl.cli.output import echo, json_option, path_option
 from bciigl.cli.progress import steps
 
 
 @click.command()
 @click.argument("source", metavar="DIR", type=click.Path())
-@out_option(
+@path_option(
+    "--out",
     "Write this HTML file; by default report.html in DIR, or among a dataset's derivatives.",
     metavar="FILE",
 )
-@click.option(
-    "--folder",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Where the protocol's file was, if it names a subject or mask beside it.",
-)
+@path_option("--folder", "Where the protocol's file was, if it names a subject or mask beside it.")
 @json_option
 def report(source: str, out: str | None, folder: str | None, as_json: bool) -> None:
     """Write the report of a session or a study: one HTML file that needs nothing else.

@@ -10,7 +10,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
 from bciigl.cli.features import features
 from bciigl.cli.labelled import table1, table3
-from bciigl.cli.output import json_option, out_option
+from bciigl.cli.output import json_option, path_option
 
 
 @click.group()
@@ -29,13 +29,8 @@ for command in (table1, table3, features):
     is_flag=True,
     help="Separate recordings and single frames, as in the paper's code.",
 )
-@click.option(
-    "--released",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Learn from the arrays that the paper's authors released.",
-)
-@out_option("Keep results here; by default in table2, or table2_separate.")
+@path_option("--released", "Learn from the arrays that the paper's authors released.")
+@path_option("--out", "Keep results here; by default in table2, or table2_separate.")
 @json_option
 def table2(
     noise: tuple[float, ...],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import json_option, out_option, protocol_of, set_option
+from bciigl.cli.output import json_option, path_option, protocol_of, set_option
 from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 
@@ -36,10 +36,10 @@ DEFAULT = "number_guessing"
 )
 @click.option("--engine", help="Noise engine: exact or fmrisim (brain.engine).")
 @set_option("timing.isi=8")
-@out_option("Record here; by default under the protocol's name, with a number if that is taken.")
-@click.option(
-    "--resume", metavar="FOLDER", type=click.Path(), help="Go on with a recording that was stopped."
+@path_option(
+    "--out", "Record here; by default under the protocol's name, with a number if that is taken."
 )
+@path_option("--resume", "Go on with a recording that was stopped.")
 @click.option("--real-time", is_flag=True, help="Give frames when a scanner would.")
 @json_option
 def simulate(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bciigl.cli.output import echo, json_option, out_option, warn
+from bciigl.cli.output import echo, json_option, path_option, warn
 from bciigl.cli.progress import steps
 
 if TYPE_CHECKING:
@@ -24,13 +24,8 @@ def subject() -> None:
 
 @subject.command()
 @click.argument("bold", metavar="BOLD.nii.gz", type=click.Path())
-@out_option("Where to write.", required=True)
-@click.option(
-    "--mask",
-    metavar="FILE",
-    type=click.Path(),
-    help="Brain mask (NIfTI) to use instead of fmrisim's.",
-)
+@path_option("--out", "Where to write.", required=True)
+@path_option("--mask", "Brain mask (NIfTI) to use instead of fmrisim's.", metavar="FILE")
 @click.option("--tr", type=float, help="Seconds per volume, where the file does not say.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @json_option
@@ -60,7 +55,7 @@ def fit(bold: str, out: str, as_json: bool, **how: Any) -> None:
 
 @subject.command()
 @click.argument("name", metavar="[SUBJECT]", default="brainiak")
-@out_option("Also write it to a new folder.")
+@path_option("--out", "Also write it to a new folder.")
 @json_option
 def show(name: str, out: str | None, as_json: bool) -> None:
     """Show a subject's grid and the strength of each of its noise sources.

@@ -8,7 +8,7 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
-from bciigl.cli.output import json_option, out_option, protocol_of, set_option, warn
+from bciigl.cli.output import json_option, path_option, protocol_of, set_option, warn
 
 if TYPE_CHECKING:
     from bciigl.study import Study
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @set_option("task.trials=1000")
 @click.option("--learner", "learners", multiple=True, help="Only these learners; may be repeated.")
-@out_option("Keep results here; by default in the protocol's name with _sweep.")
+@path_option("--out", "Keep results here; by default in the protocol's name with _sweep.")
 @json_option
 def sweep(
     protocol: str,

@@ -23,7 +23,7 @@ REGION_COLOR = RESPONSE_COLOR = "#e8590c"
 NOISE_COLOR = "#dee2e6"
 EVENT_COLOR = "#a5d8ff"
 # Okabe and Ito's palette.
-BLUE, ORANGE, GREEN, SKY, PURPLE = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#cc79a7"
+BLUE, ORANGE, GREEN, SKY = "#0072b2", "#d55e00", "#009e73", "#56b4e9"
 GREY = "#6c757d"
 
 EVENT_STYLES = {
