@@ -106,8 +106,8 @@ def test_every_field_can_be_set(bciigl, tmp_path):
         (["--set", "timing.iso=3"], "unknown key; did you mean 'isi'?"),
         (["nothing_such"], "no such file, and no shipped protocol of that name"),
         (["--out", "a", "--resume", "b"], "--out is for a new recording"),
-        (["--resume", "nothing_such"], "nothing_such: there is no session to go on with"),
-        (["--real-time", "--set", "recording=separate"], "is not made in real time"),
+        (["--resume", "nothing_such"], "nothing_such: there is no session to resume"),
+        (["--real-time", "--set", "recording=separate"], "is simulated, and not in real time"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(
@@ -141,12 +141,12 @@ def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path, trials):
     )
     dataset = open_dataset(folder)
     assert dataset.protocol.agent.policy == "fixed"
-    trials = dataset.interactions("train")
+    trials, truth = dataset.sessions["train"]
     # One by one contexts are centred by the mean of training.
-    chosen = load_learner(policy).predict(trials["context"])
-    assert (trials["action"] == chosen).all()
-    assert (trials["propensity"] == 1).all()
-    assert dataset.truth("train").match.mean() > 0.9
+    chosen = load_learner(policy).predict(trials.context)
+    assert (trials.action == chosen).all()
+    assert (trials.propensity == 1).all()
+    assert truth.match.mean() > 0.9
 
 
 def test_without_truth_it_still_learns(bciigl, tmp_path):
