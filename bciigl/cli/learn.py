@@ -5,42 +5,31 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from bciigl.cli.output import json_option
+from bciigl.base.errors import BciiglError
+from bciigl.cli.output import json_option, path_option, warn
 from bciigl.cli.progress import steps
 from bciigl.cli.results import echo_results
 
-if TYPE_CHECKING:
-    from bciigl.recording import Dataset
-    from bciigl.study.learning import Result, Sessions
 
-
-class _Runs(click.ParamType):
-    """Run numbers such as 0-39 or 0,2,5-9."""
-
-    name = "runs"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> frozenset[int]:
-        """Return the numbers in a text."""
-        runs: set[int] = set()
-        for part in value.split(","):
-            match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
-            first, last = (int(each or match[1]) for each in match.groups()) if match else (1, 0)
-            if first > last:
-                self.fail(f"{value!r} should be run numbers such as 0-39 or 0,2,5-9", param, ctx)
-            runs.update(range(first, last + 1))
-        return frozenset(runs)
+def runs(value: str) -> frozenset[int]:
+    """Return the run numbers in a text such as 0-39 or 0,2,5-9."""
+    found: set[int] = set()
+    for part in value.split(","):
+        match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+        first, last = (int(each or match[1]) for each in match.groups()) if match else (1, 0)
+        if first > last:
+            raise click.BadParameter(f"{value!r} should be run numbers such as 0-39 or 0,2,5-9")
+        found.update(range(first, last + 1))
+    return frozenset(found)
 
 
 @click.command()
 @click.argument("source", metavar="SOURCE", type=click.Path())
-@click.option("--train-runs", type=_Runs(), help="Learn from these runs only, such as 0-39.")
-@click.option("--test-runs", type=_Runs(), help="Test on these runs only, such as 40-49.")
+@click.option("--train-runs", type=runs, help="Learn from these runs only, such as 0-39.")
+@click.option("--test-runs", type=runs, help="Test on these runs only, such as 40-49.")
 @click.option(
     "--learner",
     "learners",
@@ -51,9 +40,7 @@ class _Runs(click.ParamType):
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Of random starts; the dataset's own, or 0."
 )
-@click.option(
-    "--out", metavar="FOLDER", type=click.Path(), help="Keep the first learner in this new folder."
-)
+@path_option("--out", "Keep the first learner in this new folder.")
 @json_option
 def learn(
     source: str,
@@ -78,61 +65,42 @@ def learn(
     itself and the match rate it decoded for each action. Without options the results are kept in
     the dataset, for its report; with --out they are kept in that folder.
     """
-    from bciigl.base.errors import BciiglError
     from bciigl.base.files import written_folder
     from bciigl.learn.persistence import check_saveable, write_learner
     from bciigl.recording import is_dataset, open_dataset
-    from bciigl.study.learning import (
-        learn_with,
-        learners_for,
-        load_arrays,
-        load_sessions,
-        select,
-        session_learners,
-    )
+    from bciigl.recording.layout import ESTIMATES
+    from bciigl.study import learning
     from bciigl.study.session_results import keep_results
 
     dataset = open_dataset(source) if is_dataset(source) else None
-    sessions = load_arrays(source) if dataset is None else load_sessions(dataset)
+    sessions = learning.load_arrays(source) if dataset is None else learning.load_sessions(dataset)
     for name in ("train", "test") if dataset is not None else ():
         if missing := dataset.missing_runs(name):
-            said = f"{missing} of the runs that the protocol plans for ses-{name} are missing"
-            click.echo(f"warning: {source}: {said}", err=True)
+            planned = f"the runs that the protocol plans for ses-{name}"
+            warn(f"{source}: {missing} of {planned} are missing")
     try:
         usual = not (train_runs or test_runs or learners or several_right or seed is not None)
-        sessions = select(sessions, train_runs, test_runs)
+        sessions = learning.select(sessions, train_runs, test_runs)
         if dataset is not None:
-            learners = learners or session_learners(dataset.protocol, sessions)
+            learners = learners or learning.session_learners(dataset.protocol, sessions)
             seed = dataset.protocol.seed if seed is None else seed
-        wanted = learners_for(sessions, learners)
+        wanted = learning.learners_for(sessions, learners)
         if out is not None:
             check_saveable(wanted[0])
         # The folder is made first: work should not end at a place that cannot be written.
         with nullcontext() if out is None else written_folder(out) as temporary, steps() as report:
-            results = learn_with(
-                sessions, wanted, one_right=not several_right, seed=seed or 0, report=report
-            )
             how = {"seed": seed or 0, "one_right": not several_right, "report": report}
+            results = learning.learn_with(sessions, wanted, **how)
             if out is not None:
                 write_learner(results[0].learner, temporary)
                 keep_results(Path(temporary), sessions, results, **how)
             if dataset is not None and usual:
-                _keep_beside(dataset, sessions, results, how)
+                try:
+                    keep_results(dataset.folder / ESTIMATES, sessions, results, **how)
+                except OSError as error:  # it can only be read
+                    warn(f"results are not kept: {error.filename}: {error.strerror}")
     except BciiglError as error:
         raise BciiglError(f"{source}: {error}") from error
     echo_results(sessions, results, dataset, source, as_json)
     if out is not None and not as_json:
         click.echo(f"wrote {results[0].learner_id} to {out}")
-
-
-def _keep_beside(
-    dataset: Dataset, sessions: Sessions, results: list[Result], how: dict[str, Any]
-) -> None:
-    """Keep results in a dataset, unless it can only be read."""
-    from bciigl.recording.layout import ESTIMATES
-    from bciigl.study.session_results import keep_results
-
-    try:
-        keep_results(dataset.folder / ESTIMATES, sessions, results, **how)
-    except OSError as error:
-        click.echo(f"warning: results are not kept: {error.filename}: {error.strerror}", err=True)

@@ -15,9 +15,9 @@ def steps() -> Iterator[Callable[[str], None]]:
     if not _on_terminal():
         yield lambda step: click.echo(f"{step} ...", err=True)
         return
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TimeElapsedColumn
 
-    with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as progress:
+    with _shown(SpinnerColumn(), "{task.description}", TimeElapsedColumn()) as progress:
 
         def finish() -> None:
             for task in progress.tasks:
@@ -37,27 +37,18 @@ def bar(step: str) -> Iterator[Callable[[int, int], None]]:
     if not _on_terminal():
         yield _tenths(step)
         return
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    # Empty until the first part is done, which takes half a minute where a trial does.
-    count = TextColumn("{task.fields[count]}")
-    with _shown(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        count,
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    ) as progress:
+    # The count is empty until the first part is done, which takes half a minute where a trial does.
+    columns = ("{task.description}", BarColumn(), "{task.fields[count]}")
+    with _shown(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(step, total=None, count="")
-
-        def show(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total, count=f"{done}/{total}")
-
-        yield show
+        yield lambda done, total: progress.update(
+            task, completed=done, total=total, count=f"{done}/{total}"
+        )
 
 
 def _shown(*columns: Any) -> Any:
-    """Return rich's progress display on standard error."""
     from rich.console import Console
     from rich.progress import Progress
 

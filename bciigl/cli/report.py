@@ -9,24 +9,19 @@ from pathlib import Path
 
 import click
 
-from bciigl.cli.output import echo_json, json_option
+from bciigl.base.errors import BciiglError
+from bciigl.cli.output import echo, json_option, path_option
 from bciigl.cli.progress import steps
 
 
 @click.command()
 @click.argument("source", metavar="DIR", type=click.Path())
-@click.option(
+@path_option(
     "--out",
+    "Write this HTML file; by default report.html in DIR, or among a dataset's derivatives.",
     metavar="FILE",
-    type=click.Path(),
-    help="Write this HTML file; by default report.html in DIR, or among a dataset's derivatives.",
 )
-@click.option(
-    "--folder",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Where the protocol's file was, if it names a subject or mask beside it.",
-)
+@path_option("--folder", "Where the protocol's file was, if it names a subject or mask beside it.")
 @json_option
 def report(source: str, out: str | None, folder: str | None, as_json: bool) -> None:
     """Write the report of a session or a study: one HTML file that needs nothing else.
@@ -35,19 +30,20 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
     or `bciigl reproduce` made. Beside the report a folder is written with its figures as SVG files,
     and the numbers that are drawn in them as TSV files.
     """
-    from bciigl.base.errors import BciiglError
     from bciigl.learn import InputError
     from bciigl.recording import is_dataset
+    from bciigl.recording.layout import ESTIMATES
     from bciigl.report.page import refuse_others_file, write_report
     from bciigl.study.store import is_study
 
     if not Path(source).is_dir():
         what = "is not a folder" if Path(source).exists() else "no such folder"
         raise BciiglError(f"{source}: {what}")
-    if not is_study(source) and not is_dataset(source):
+    a_study = is_study(source)
+    if not a_study and not is_dataset(source):
         raise BciiglError(f"{source}: is neither a dataset nor a study of bciigl")
-    title, lead, sections = (_study if is_study(source) else _session)(source, folder)
-    path = Path(out) if out is not None else _default(source)
+    title, lead, sections = (_study if a_study else _session)(source, folder)
+    path = Path(out or Path(source, "" if a_study else ESTIMATES, "report.html"))
     refuse_others_file(path)
     figures = path.with_name(f"{path.stem}_figures")
     with _room_for(path, figures), steps() as told:
@@ -57,15 +53,12 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
             raise BciiglError(f"{source}: {error}") from error
         told("writing the report")
         written = write_report(path, figures, title, parts, lead=lead)
-    if as_json:
-        document = {
-            name: {ending: str(file) for ending, file in files.items()}
-            for name, files in written.items()
-        }
-        echo_json({"report": str(path), "figures": document})
-    else:
-        click.echo(f"wrote {path}")
-        click.echo(f"wrote {len(written)} figures with their numbers to {figures}")
+    documents = {
+        name: {ending: str(file) for ending, file in files.items()}
+        for name, files in written.items()
+    }
+    count = f"wrote {len(written)} figures with their numbers to {figures}"
+    echo(as_json, {"report": str(path), "figures": documents}, f"wrote {path}", count)
 
 
 def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
@@ -75,7 +68,6 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
     from bciigl.study.session_results import has_results, learn_and_keep
 
     dataset = open_dataset(source)
-    title = f"{dataset.protocol.name}: report of a session"
 
     def sections(report: Callable[[str], None]) -> list:
         if not has_results(dataset):  # of a recording made in Python, or by an older version
@@ -83,12 +75,11 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
         report("drawing figures")
         return session_sections(dataset, folder=folder)
 
-    return title, lead(dataset), sections
+    return f"{dataset.protocol.name}: report of a session", lead(dataset), sections
 
 
 def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a study's report, and what makes its sections."""
-    from bciigl.base.errors import BciiglError
     from bciigl.labelled import LabelledStudy
     from bciigl.study import Study, open_study
     from bciigl.study.store import CELLS, cells_digest, read_rows
@@ -107,7 +98,7 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
 
         title = f"{study.protocol.name}: report of a study"
         example = open_example(study, source)
-        return title, lead(study), partial(study_sections, study, results, rows, example)
+        return title, lead(study), lambda report: study_sections(study, results, rows, example)
     from bciigl.labelled.learnable import read_learnability
     from bciigl.report.labelled import labelled_lead, labelled_sections
 
@@ -116,22 +107,12 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     return title, labelled_lead(study), partial(labelled_sections, study, results, rows, found)
 
 
-def _default(source: str) -> Path:
-    from bciigl.recording.layout import ESTIMATES
-    from bciigl.study.store import is_study
-
-    folder = Path(source) if is_study(source) else Path(source, ESTIMATES)
-    return folder / "report.html"
-
-
 @contextmanager
 def _room_for(path: Path, figures: Path) -> Iterator[None]:
     """Make the folder of figures first: work should not end at a place that cannot be written.
 
     If it ends otherwise, a folder that was made for nothing is removed.
     """
-    from bciigl.base.errors import BciiglError
-
     if not path.parent.is_dir():
         raise BciiglError(f"{path}: there is no folder {path.parent}")
     new = not figures.exists()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
 from bciigl.cli.features import features
 from bciigl.cli.labelled import table1, table3
-from bciigl.cli.output import json_option
+from bciigl.cli.output import json_option, path_option
 
 
 @click.group()
@@ -15,9 +18,8 @@ def reproduce() -> None:
     """Reproduce a table of the paper, beside the published figures."""
 
 
-reproduce.add_command(table1)
-reproduce.add_command(table3)
-reproduce.add_command(features)
+for command in (table1, table3, features):
+    reproduce.add_command(command)
 
 
 @reproduce.command()
@@ -27,30 +29,18 @@ reproduce.add_command(features)
     is_flag=True,
     help="Separate recordings and single frames, as in the paper's code.",
 )
-@click.option(
-    "--released",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Learn from the arrays that the paper's authors released.",
-)
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Keep results here; by default in table2, or table2_separate.",
-)
+@path_option("--released", "Learn from the arrays that the paper's authors released.")
+@path_option("--out", "Keep results here; by default in table2, or table2_separate.")
 @json_option
 def table2(
     noise: tuple[float, ...],
     repeats: int | None,
     seed: int | None,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
     separate: bool,
     released: str | None,
     out: str | None,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Reproduce Table 2: decoding imagined numbers at growing noise.
 
@@ -65,22 +55,17 @@ def table2(
 
     if released is not None:
         given = {"--separate": separate, "--out": out, "--noise": noise}
-        given |= {"--seed": seed is not None, "--jobs": jobs, "--cluster": cluster, "--cell": share}
+        given |= {"--seed": seed is not None, "--jobs": where["jobs"]}
+        given |= {"--cluster": where["cluster"], "--cell": where["share"]}
         _released(released, repeats, [name for name, value in given.items() if value], as_json)
         return
-    study = paper.table2(
-        noise=noise or paper.PUBLISHED_NOISE + paper.FURTHER_NOISE,
-        repeats=repeats,
-        seed=seed,
-        separate=separate,
-    )
+    levels = noise or paper.PUBLISHED_NOISE + paper.FURTHER_NOISE
+    study = paper.table2(noise=levels, repeats=repeats, seed=seed, separate=separate)
     out = out or ("table2_separate" if separate else "table2")
-    outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    shared.finish(study, out, outcome, as_json, partial=share is not None)
+    shared.simulate(study, out, as_json, **where)
 
 
 def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool) -> None:
-    from bciigl.base.errors import BciiglError
     from bciigl.cli.progress import bar
     from bciigl.study import released
     from bciigl.study.controls import MEAN_REMOVED, PERMUTED

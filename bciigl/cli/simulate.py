@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bciigl.cli.changed import protocol_of
-from bciigl.cli.output import json_option
+from bciigl.base.errors import BciiglError
+from bciigl.cli.output import json_option, path_option, protocol_of, set_option
 from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 
@@ -33,22 +35,11 @@ DEFAULT = "number_guessing"
     help="uniform, explore-then-commit or epsilon-greedy; or what bciigl learn --out saved.",
 )
 @click.option("--engine", help="Noise engine: exact or fmrisim (brain.engine).")
-@click.option(
-    "--set",
-    "settings",
-    metavar="FIELD=VALUE",
-    multiple=True,
-    help="Any field of the protocol, such as timing.isi=8; may be repeated.",
+@set_option("timing.isi=8")
+@path_option(
+    "--out", "Record here; by default under the protocol's name, with a number if that is taken."
 )
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Record here; by default under the protocol's name, with a number if that is taken.",
-)
-@click.option(
-    "--resume", metavar="FOLDER", type=click.Path(), help="Go on with a recording that was stopped."
-)
+@path_option("--resume", "Go on with a recording that was stopped.")
 @click.option("--real-time", is_flag=True, help="Give frames when a scanner would.")
 @json_option
 def simulate(
@@ -74,40 +65,32 @@ def simulate(
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
     """
+    from bciigl.base.registry import AGENTS
     from bciigl.protocol import parse_change
     from bciigl.recording import open_dataset
 
+    # By name, or else the folder of a saved policy.
+    saved = agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
+    policy = agent if saved else None
     fields = {
         "brain.noise": noise,
         "task.trials": trials,
         "seed": seed,
         "brain.engine": engine,
-        "agent.policy": "fixed" if _is_folder(agent) else agent,
+        "agent.policy": agent if policy is None else "fixed",
     }
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
     late: list[float] = []
-    policy = agent if _is_folder(agent) else None
-    folder = _recorded(protocol, changes, policy, out, resume, real_time, late)
+    pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
+    folder = _recorded(protocol, changes, policy, out, resume, pace)
     dataset = open_dataset(folder)
     sessions, results = _learned(dataset)
-    further = {"lateness_seconds": _lateness(late)} if real_time else {}
+    further = {}
+    if real_time:
+        seconds = {"median": median(late or [0.0]), "largest": max(late, default=0.0)}
+        further = {"lateness_seconds": seconds}
     echo_results(sessions, results, dataset, folder, as_json, **further)
-
-
-def _lateness(late: list[float]) -> dict[str, float]:
-    """Return the median and the largest lateness of guesses, in seconds."""
-    import numpy as np
-
-    values = np.array(late or [0.0])
-    return {"median": float(np.median(values)), "largest": float(values.max())}
-
-
-def _is_folder(agent: str | None) -> bool:
-    """Tell whether an agent is given as the folder of a saved policy, not by name."""
-    from bciigl.base.registry import AGENTS
-
-    return agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
 
 
 def _recorded(
@@ -116,17 +99,14 @@ def _recorded(
     policy: str | None,
     out: str | None,
     resume: str | None,
-    real_time: bool,
-    late: list[float],
+    pace: dict[str, Any],
 ) -> str:
     """Record a session, or the rest of one, and return the folder it is in."""
     from bciigl import loop
-    from bciigl.base.errors import BciiglError
     from bciigl.learn import load_learner
     from bciigl.protocol import find
     from bciigl.recording import is_dataset
 
-    pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
     begun = resume is not None and is_dataset(resume)
     if resume is not None and out is not None:
         raise BciiglError("--out is for a new recording, --resume for one that was stopped")
@@ -140,20 +120,14 @@ def _recorded(
         if begun or wanted is None:
             loop.resume(folder, expected=wanted, progress=progress, **pace)
         else:
-            loop.record(
-                wanted,
-                folder,
-                folder=find(source or DEFAULT).parent,
-                policy=None if policy is None else load_learner(policy),
-                progress=progress,
-                **pace,
-            )
+            saved = None if policy is None else load_learner(policy)
+            paths = find(source or DEFAULT).parent
+            loop.record(wanted, folder, folder=paths, policy=saved, progress=progress, **pace)
     return folder
 
 
 def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
     """Let the protocol's learners learn from a recording, and keep the results."""
-    from bciigl.base.errors import BciiglError
     from bciigl.study.session_results import learn_and_keep
 
     try:
@@ -173,16 +147,13 @@ def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
 
 def _free_folder(name: str) -> str:
     """Return a name for a folder that is not there: the given one, or with a number after it."""
-    number = 1
-    while os.path.lexists(folder := name if number == 1 else f"{name}_{number}"):
-        number += 1
-    return folder
+    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(each for each in names if not os.path.lexists(each))
 
 
 @contextmanager
 def _stoppable(folder: str) -> Iterator[None]:
     """Say how to go on, where a recording stops that was begun."""
-    from bciigl.base.errors import BciiglError
     from bciigl.recording import is_dataset
 
     how = f"go on with: bciigl simulate --resume {shlex.quote(folder)}"

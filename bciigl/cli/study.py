@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bciigl.base.errors import BciiglError
 from bciigl.cli.output import echo_json
 from bciigl.cli.progress import bar
 
@@ -19,20 +21,14 @@ if TYPE_CHECKING:
     from bciigl.study.store import AnyStudy
 
 
-class _Share(click.ParamType):
-    """A share of a grid such as 3/10."""
-
-    name = "i/n"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """Return the two numbers."""
-        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", value.strip())
-        part, parts = map(int, match.groups()) if match else (0, 0)
-        if not 1 <= part <= parts:
-            self.fail(f"{value!r} should be a share such as 3/10, from 1/10 to 10/10", param, ctx)
-        return part, parts
+def _share(value: str) -> tuple[int, int]:
+    """Return the numbers of a share of a grid such as 3/10."""
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", value.strip())
+    part, parts = map(int, match.groups()) if match else (0, 0)
+    if not 1 <= part <= parts:
+        said = f"{value!r} should be a share such as 3/10, from 1/10 to 10/10"
+        raise click.BadParameter(said)
+    return part, parts
 
 
 def study_options(command: Callable) -> Callable:
@@ -53,7 +49,11 @@ def run_options(command: Callable) -> Callable:
             "--cluster", metavar="ADDRESS", help="Use the workers of this dask scheduler instead."
         ),
         click.option(
-            "--cell", "share", type=_Share(), help="Run only this share, such as 3/10: for arrays."
+            "--cell",
+            "share",
+            metavar="I/N",
+            type=_share,
+            help="Run only this share, such as 3/10: for arrays.",
         ),
     ]
     for option in reversed(options):
@@ -61,43 +61,31 @@ def run_options(command: Callable) -> Callable:
     return command
 
 
-def run(
-    study: AnyStudy,
-    out: str,
-    *,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
-    doing: str = "simulating sessions",
-) -> Outcome:
-    """Run a study with a progress bar; say how to resume it where it is stopped."""
-    from bciigl.base.errors import BciiglError
+def run(study: AnyStudy, out: str, *, doing: str = "simulating sessions", **where: Any) -> Outcome:
+    """Run a study with a progress bar; say how to resume it where it is stopped.
+
+    Where it is run, jobs, cluster and share, is as `run_options` gives it.
+    """
     from bciigl.study import run_study
 
-    if jobs is not None and cluster is not None:
+    if where["jobs"] is not None and where["cluster"] is not None:
         raise BciiglError("--jobs is for processes here, --cluster for workers elsewhere: give one")
     try:
         with bar(doing) as progress:
-            return run_study(
-                study,
-                out,
-                jobs=jobs,
-                cluster=cluster,
-                share=share,
-                progress=progress,
-                report=lambda words: click.echo(words, err=True),
-            )
+            say = functools.partial(click.echo, err=True)
+            return run_study(study, out, progress=progress, report=say, **where)
     except KeyboardInterrupt:
         again = "run the same command again to resume it"
         click.echo(f"stopped; what is finished is in {shlex.quote(out)}: {again}", err=True)
         raise
 
 
-def finish(study: Study, out: str, outcome: Outcome, as_json: bool, *, partial: bool) -> None:
-    """Print the table of a simulated study as far as it has come; fail if cells have failed."""
+def simulate(study: Study, out: str, as_json: bool, **where: Any) -> None:
+    """Run a simulated study, and print its table as far as it has come; fail if cells failed."""
     from bciigl.study.notes import notes
 
-    if worth_a_table(outcome, as_json, partial):
+    outcome = run(study, out, **where)
+    if worth_a_table(outcome, as_json, where["share"] is not None):
         echo_table(outcome.rows, notes(study, outcome.rows), as_json)
     tell_outcome(study, out, outcome, as_json, "sessions")
 
@@ -111,15 +99,11 @@ def tell_outcome(study: AnyStudy, out: str, outcome: Outcome, as_json: bool, wha
     """Say what has become of the cells of a study, and fail if some have failed."""
     from bciigl.study.store import CELLS
 
+    count = f"{len(outcome.failed) or outcome.missing} of {len(study.cells)} cells"
     if outcome.failed:
-        count = len(outcome.failed)
-        click.echo(
-            f"{count} of {len(study.cells)} cells failed; the first: {outcome.failed[0]}", err=True
-        )
+        click.echo(f"{count} failed; the first: {outcome.failed[0]}", err=True)
     elif outcome.missing:
-        click.echo(
-            f"{outcome.missing} of {len(study.cells)} cells are still to be run in {out}", err=True
-        )
+        click.echo(f"{count} are still to be run in {out}", err=True)
     if others := len(list(Path(out, CELLS).glob("*.json"))) - len(outcome.results):
         said = f"{others} finished {what} in {out} are of other settings, and not in this table"
         click.echo(said, err=True)
@@ -142,20 +126,10 @@ def echo_table(table: list[Row], notes: list[str], as_json: bool, heading: str =
         return
     from bciigl.report.study_tables import accuracy_tables, difference_tables, over_repeats
 
-    parts = _in_words(accuracy_tables(table), difference_tables(table))
-    click.echo("\n\n".join([heading or over_repeats(table), *parts]))
-    click.echo("")
-    for note in notes:
-        click.echo(f"- {note}")
-
-
-def _in_words(accuracies: dict, differences: dict) -> list[str]:
-    parts = []
-    for name, each in accuracies.items():
+    parts, differences = [heading or over_repeats(table)], difference_tables(table)
+    paired = "paired differences, session by session (95 % by bootstrap, p by random signs)"
+    for name, each in accuracy_tables(table).items():
         parts.append("\n".join(filter(None, [name, each.as_text()])))
         if name in differences:
-            heading = (
-                "paired differences, session by session (95 % by bootstrap, p by random signs)"
-            )
-            parts.append(f"{heading}\n{differences[name].as_text()}")
-    return parts
+            parts.append(f"{paired}\n{differences[name].as_text()}")
+    click.echo("\n".join(["\n\n".join(parts), "", *(f"- {note}" for note in notes)]))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
-from bciigl.cli.changed import protocol_of
-from bciigl.cli.output import json_option
+from bciigl.cli.output import json_option, path_option, protocol_of, set_option, warn
 
 if TYPE_CHECKING:
     from bciigl.study import Study
@@ -23,34 +23,21 @@ if TYPE_CHECKING:
     multiple=True,
     help="Values of any field of the protocol, such as timing.isi=3,5,7; may be repeated.",
 )
-@click.option(
-    "--set",
-    "settings",
-    metavar="FIELD=VALUE",
-    multiple=True,
-    help="Any field of the protocol, such as task.trials=1000; may be repeated.",
-)
+@set_option("task.trials=1000")
 @click.option("--learner", "learners", multiple=True, help="Only these learners; may be repeated.")
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Keep results here; by default in the protocol's name with _sweep.",
-)
+@path_option("--out", "Keep results here; by default in the protocol's name with _sweep.")
 @json_option
 def sweep(
     protocol: str,
     noise: tuple[float, ...],
     repeats: int | None,
     seed: int | None,
-    jobs: int | None,
-    cluster: str | None,
-    share: tuple[int, int] | None,
     vary: tuple[str, ...],
     settings: tuple[str, ...],
     learners: tuple[str, ...],
     out: str | None,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Simulate an experiment over a grid: noise levels, any fields of the protocol, repeats.
 
@@ -61,7 +48,6 @@ def sweep(
     resumes it. With more noise levels, values or repeats it adds what is missing. A session that
     fails leaves its traceback in FOLDER/failed, and the exit code is then 1.
     """
-    from bciigl.base.errors import BciiglError
     from bciigl.protocol import find, parse_change
     from bciigl.study import Study
 
@@ -79,9 +65,7 @@ def sweep(
     wanted = protocol_of(protocol, changes)
     study = Study(wanted, str(find(protocol).parent.resolve()), _values(vary))
     _warn(study)
-    out = out or f"{wanted.name}_sweep"
-    outcome = shared.run(study, out, jobs=jobs, cluster=cluster, share=share)
-    shared.finish(study, out, outcome, as_json, partial=share is not None)
+    shared.simulate(study, out or f"{wanted.name}_sweep", as_json, **where)
 
 
 def _warn(study: Study) -> None:
@@ -94,20 +78,18 @@ def _warn(study: Study) -> None:
     if "noise" in protocol.brain.model_fields_set and noise not in levels:
         listed = ", ".join(f"{each:g}" for each in levels)
         said = f"brain.noise ({noise:g}) is not used: noise levels are {listed}"
-        click.echo(f"warning: {said} (--noise, study.noise)", err=True)
+        warn(f"{said} (--noise, study.noise)")
     known = set(advice(protocol))
     for setting in study.settings:
         for finding in advice(setting.protocol):
             if finding not in known:
                 known.add(finding)
                 field = ".".join(map(str, finding.path))
-                words = f"{in_words(setting.varied)}: {field}: {finding.message}"
-                click.echo(f"warning: with {words}", err=True)
+                warn(f"with {in_words(setting.varied)}: {field}: {finding.message}")
 
 
 def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
     """Return the values of each field in texts such as ``timing.isi=3,5,7``."""
-    from bciigl.base.errors import BciiglError
     from bciigl.protocol import parse_change
 
     found: dict[str, list[Any]] = {}

@@ -18,19 +18,9 @@ from bciigl.report.figures import render
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure, what it shows, and its numbers.
+    """A figure, what it shows in whole sentences and in one line for those who cannot see it.
 
-    Attributes
-    ----------
-    name : str
-        What its files are called, but for their ending.
-    figure : matplotlib.figure.Figure
-    caption : str
-        What is seen, in whole sentences.
-    alt : str
-        One line for those who cannot see it.
-    columns : dict
-        The numbers that are drawn, columns of one length by their names.
+    Its columns, of one length, are the numbers that are drawn. Its files have its name.
     """
 
     name: str
@@ -42,14 +32,15 @@ class Drawing:
     @cached_property
     def svg(self) -> bytes:
         """The figure as an SVG image; the same figure gives the same bytes."""
-        image = io.BytesIO()
-        render(self.figure, image, ".svg")
-        return image.getvalue()
+        return self._image(".svg")
 
     def _repr_png_(self) -> bytes:
         """Return the figure as a notebook shows it."""
+        return self._image(".png")
+
+    def _image(self, ending: str) -> bytes:
         image = io.BytesIO()
-        render(self.figure, image, ".png")
+        render(self.figure, image, ending)
         return image.getvalue()
 
     def save(self, folder: str | os.PathLike) -> dict[str, Path]:

@@ -14,7 +14,7 @@ from bciigl.brain import Brain
 from bciigl.brain.images import voxel_size
 from bciigl.protocol.hrf import event_response, peak_time, response_length
 from bciigl.protocol.schedule import event_spacing
-from bciigl.report.style import DPI, EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR
+from bciigl.report.style import EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR, new_figure
 
 UNDATED = {
     ".png": {"Software": None},
@@ -29,78 +29,50 @@ def region_figure(brain: Brain) -> Figure:
 
     Voxels of the region that lie off a slice are projected onto it. Left is left, and the edges are
     labelled.
-
-    Parameters
-    ----------
-    brain : Brain
-        Whose subject and region.
     """
-    figure = Figure(figsize=(7.2, 3.0), layout="constrained", dpi=DPI, facecolor="black")
+    figure = new_figure(3.0, 7.2)
+    figure.set_facecolor("black")
     template, inside, affine = _facing_right_front_up(brain)
     middle = [_fullest(inside, axis) for axis in range(3)]
     position = affine[:3, :3] @ middle + affine[:3, 3]
     size = voxel_size(affine)
-    views = [("sagittal, x", 0, "PAIS"), ("coronal, y", 1, "LRIS"), ("axial, z", 2, "LRPA")]
+    views = [("sagittal, x", "PAIS"), ("coronal, y", "LRIS"), ("axial, z", "LRPA")]
     extent = size * template.shape
-    widths = [extent[1], extent[0], extent[0]]
-    axes = figure.subplots(1, 3, gridspec_kw={"width_ratios": widths})
-    for axis, (name, normal, edges) in zip(axes, views, strict=True):
+    axes = figure.subplots(1, 3, width_ratios=[extent[1], extent[0], extent[0]])
+    for normal, (axis, (name, edges)) in enumerate(zip(axes, views, strict=True)):
         across, up = (each for each in range(3) if each != normal)
         picture = np.take(template, middle[normal], axis=normal).T
-        region = inside.max(axis=normal).T
-        axis.imshow(picture, cmap="gray", origin="lower", aspect=size[up] / size[across])
-        axis.imshow(
-            np.ma.masked_equal(region, 0),
-            cmap=ListedColormap([REGION_COLOR]),
-            origin="lower",
-            aspect=size[up] / size[across],
-        )
+        region = np.ma.masked_equal(inside.max(axis=normal).T, 0)
+        for shown, colors in ((picture, "gray"), (region, ListedColormap([REGION_COLOR]))):
+            axis.imshow(shown, cmap=colors, origin="lower", aspect=size[up] / size[across])
         axis.set_title(f"{name} = {position[normal]:.0f} mm", color="white", fontsize=8)
         axis.axis("off")
         places = [(0.03, 0.5), (0.97, 0.5), (0.5, 0.04), (0.5, 0.96)]
         for letter, place in zip(edges, places, strict=True):
-            axis.annotate(
-                letter, place, xycoords="axes fraction", color="white", fontsize=8,
-                ha="center", va="center",
-            )  # fmt: skip
+            look = {"color": "white", "fontsize": 8, "ha": "center", "va": "center"}
+            axis.annotate(letter, place, xycoords="axes fraction", **look)
     return figure
 
 
 def response_figure(brain: Brain) -> Figure:
-    """Return the response to a lone event, with the frames that sample it and the noise around it.
-
-    Parameters
-    ----------
-    brain : Brain
-        Its protocol says how long an event lasts, and how strong signal and noise are.
-    """
+    """Return the response to a lone event, with the frames that sample it and the noise around."""
     timing, settings = brain.protocol.timing, brain.protocol.brain
     duration, delay = timing.event, settings.hrf_delay
     end = response_length(duration, delay)
     seconds = np.linspace(0, end, 600)
     frames = np.arange(0.5 * timing.tr, end, timing.tr)
     peak = peak_time(duration, delay)
-
-    figure = Figure(figsize=(7.2, 3.2), layout="constrained", dpi=DPI)
+    figure = new_figure(3.2, 7.2)
     axis = figure.subplots()
     axis.axvspan(0, duration, color=EVENT_COLOR, lw=0, label="event", zorder=1.5, alpha=0.7)
-    axis.axhspan(
-        -settings.noise, settings.noise, color=NOISE_COLOR, lw=0, label="noise as recorded, ±1 SD"
-    )
+    noise = {"color": NOISE_COLOR, "lw": 0, "label": "noise as recorded, ±1 SD"}
+    axis.axhspan(-settings.noise, settings.noise, **noise)
     axis.axhline(0, color="black", lw=0.5)
-
-    def height(when: np.ndarray) -> np.ndarray:
-        return settings.cnr * event_response(when, duration, delay)
-
-    axis.plot(seconds, height(seconds), color=RESPONSE_COLOR, label="response to a lone event")
-    axis.plot(frames, height(frames), "o", ms=4, color=RESPONSE_COLOR, label="frames")
-    axis.annotate(
-        f"peak at {peak:.1f} s",
-        (peak, settings.cnr),
-        textcoords="offset points",
-        xytext=(0, 4),
-        ha="center",
-    )
+    for when, look, label in ((seconds, "-", "response to a lone event"), (frames, "o", "frames")):
+        height = settings.cnr * event_response(when, duration, delay)
+        axis.plot(when, height, look, ms=4, color=RESPONSE_COLOR, label=label)
+    place = {"textcoords": "offset points", "xytext": (0, 4), "ha": "center"}
+    axis.annotate(f"peak at {peak:.1f} s", (peak, settings.cnr), **place)
     next_event = event_spacing(timing)
     axis.axvline(next_event, color="black", lw=0.8, ls=":", label="next event begins")
     axis.set(
@@ -149,9 +121,5 @@ def render(figure: Figure, target: Any, ending: str) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "bciigl"}), warnings.catch_warnings():
         # An option may be written in letters that matplotlib's font lacks: it draws boxes then.
         warnings.filterwarnings("ignore", r"Glyph .* missing from font")
-        figure.savefig(
-            target,
-            format=ending.lstrip("."),
-            facecolor=figure.get_facecolor(),
-            metadata=UNDATED[ending],
-        )
+        look = {"facecolor": figure.get_facecolor(), "metadata": UNDATED[ending]}
+        figure.savefig(target, format=ending.lstrip("."), **look)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import BLUE, GREY, SMALL, new_figure, plain
+from bciigl.report.style import BLUE, GREY, draw_intervals, legend_below, new_figure, plain
 from bciigl.study.session_results import RunMatches
 
 
@@ -15,16 +15,13 @@ def guesses_drawing(found: list[RunMatches], chance: float) -> Drawing:
     for uniform, fill, label in ((True, "white", "uniform guesses"), (False, BLUE, "by a policy")):
         mine = [each for each in found if each.uniform == uniform]
         if mine:
-            run, matched, low, high = np.array(
-                [(each.run, each.matched, each.low, each.high) for each in mine]
-            ).T
-            reach = np.maximum([matched - low, high - matched], 0)
-            axis.errorbar(run, matched, reach, fmt="o", ms=5, color=BLUE, mfc=fill, elinewidth=0.9,
-                          capsize=2, label=label)  # fmt: skip
+            drawn = np.transpose([(each.run, each.matched, each.low, each.high) for each in mine])
+            look = {"fmt": "o", "ms": 5, "color": BLUE, "mfc": fill, "elinewidth": 0.9}
+            draw_intervals(axis, *drawn, label=label, **look)
     axis.set(xlabel="run", ylabel="guesses that matched (%)", ylim=(-3, 104))
     axis.xaxis.get_major_locator().set_params(integer=True)
     plain(axis)
-    figure.legend(loc="outside upper center", ncols=3, fontsize=SMALL, frameon=False)
+    legend_below(figure, loc="outside upper center", ncols=3)
     return Drawing(
         "agents_guesses",
         figure,

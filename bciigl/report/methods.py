@@ -61,36 +61,29 @@ def methods_paragraph(
 ) -> str:
     """Return what was done in one session, in full sentences to be put into a paper.
 
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    voxels : int, optional
-        How many voxels the region has, where that is known.
-    learners : sequence of str, optional
-        Those that did learn; by default all that the protocol names.
-    tested : bool
-        Whether they were tested.
-    own_agent : bool
-        Whether guesses were made by an agent that the protocol does not describe.
-    alone : bool
-        Whether it is all, not one session of a study.
+    The learners are those that did learn, by default all that the protocol names. An `own_agent` is
+    one that the protocol does not describe; a session is `alone` if it is not one of a study.
     """
-    learners = protocol.learners if learners is None else learners
     sentences = [
-        _task(protocol),
-        _timing(protocol),
-        *_lapses(protocol),
-        *_catch(protocol),
-        _own_agent(protocol) if own_agent else _agent(protocol),
+        *_task(protocol),
+        *_timing(protocol),
+        *_trials(protocol, own_agent),
         _region(protocol, voxels),
-        _patterns(protocol),
-        _response(protocol),
+        *_signal(protocol),
         *_noise(protocol),
-        _estimates(protocol),
-        *_learners(protocol, learners),
-        *([_test(protocol, alone)] if tested else []),
+        *_estimates(protocol),
+        *_learners(protocol, protocol.learners if learners is None else learners),
     ]
+    if tested:
+        trials = protocol.evaluation.test_trials
+        intervals = " and 95 % intervals by Wilson's method" if alone else ""
+        sentences.append(
+            f"Policies were tested on {counted(trials, 'trial')} of a second session, recorded in "
+            f"{_runs(protocol, trials)} with the same patterns and new noise. Accuracy is the "
+            "share of test trials in which the policy chose the option meant, with contexts "
+            f"centred by the mean of their run{intervals}; chance is "
+            f"{100 / len(protocol.task.options):.1f} %."
+        )
     if alone:
         sentences.append(
             f"The random seed was {protocol.seed}, and the SHA-256 of the protocol's content "
@@ -104,7 +97,7 @@ def references(paragraph: str) -> list[str]:
     return [source for citation, source in REFERENCES.items() if citation in paragraph]
 
 
-def _task(protocol: Protocol) -> str:
+def _task(protocol: Protocol) -> Iterator[str]:
     task, options = protocol.task, protocol.task.options
     named = f" ({listed(options)})" if len(options) <= MOST_NAMED else ""
     answer = {
@@ -112,11 +105,14 @@ def _task(protocol: Protocol) -> str:
         ("perception",): "saw the guess",
         ("judgment",): "judged whether the guess matched",
     }[task.events[1:]]
-    return (
+    yield (
         "We simulated a closed-loop fMRI brain-computer-interface experiment with bciigl "
-        f"{__version__}. In each of {counted(task.trials, 'trial')}, recorded in "
-        f"{_runs(protocol, task.trials)}, a simulated person imagined one of {len(options)} "
-        f"options{named}, an agent guessed which one, and the person {answer}."
+        f"{__version__}."
+    )
+    yield (
+        f"In each of {counted(task.trials, 'trial')}, recorded in {_runs(protocol, task.trials)}, "
+        f"a simulated person imagined one of {len(options)} options{named}, an agent guessed which "
+        f"one, and the person {answer}."
     )
 
 
@@ -129,27 +125,24 @@ def _runs(protocol: Protocol, trials: int) -> str:
     return f"{runs} runs of {most}{counted(longest, 'trial')}"
 
 
-def _timing(protocol: Protocol) -> str:
+def _timing(protocol: Protocol) -> Iterator[str]:
     timing = protocol.timing
-    rest = f" Each run began with {timing.burn_in:g} s of rest." if timing.burn_in else ""
+    lasted = f"lasted {timing.event:g} s with pauses of {timing.isi:g} s"
     guess = f"the guess was made {decision_time(timing):g} s after the onset of imagination"
-    delay = f" and shown {timing.latency:g} s later" if timing.latency else ""
+    guess += f" and shown {timing.latency:g} s later" if timing.latency else ""
     if protocol.recording == "separate":
-        events = (
-            f"Each kind of event was recorded in a series of its own, in which events lasted "
-            f"{timing.event:g} s with pauses of {timing.isi:g} s; {guess}{delay}."
-        )
+        series = "Each kind of event was recorded in a series of its own"
+        yield f"{series}, in which events {lasted}; {guess}."
     else:
-        events = (
-            f"All events shared one series; they lasted {timing.event:g} s with pauses of "
-            f"{timing.isi:g} s, so that a trial took {trial_seconds(protocol):g} s, and "
-            f"{guess}{delay}."
-        )
-    return f"{events} A frame was recorded every {timing.tr:g} s (TR).{rest}"
+        trial = f"so that a trial took {trial_seconds(protocol):g} s"
+        yield f"All events shared one series; they {lasted}, {trial}, and {guess}."
+    yield f"A frame was recorded every {timing.tr:g} s (TR)."
+    if timing.burn_in:
+        yield f"Each run began with {timing.burn_in:g} s of rest."
 
 
-def _lapses(protocol: Protocol) -> Iterator[str]:
-    human = protocol.human
+def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
+    human, catch = protocol.human, protocol.task.catch
     if human.imagination_lapse:
         yield (
             f"With a probability of {human.imagination_lapse:g}, another option was imagined than "
@@ -160,58 +153,40 @@ def _lapses(protocol: Protocol) -> Iterator[str]:
             f"With a probability of {human.judgment_lapse:g}, a match was judged a mismatch or "
             "vice versa."
         )
-
-
-def _catch(protocol: Protocol) -> Iterator[str]:
-    catch = protocol.task.catch
     if catch.share:
         yield (
             f"Each of these trials was a catch trial with a probability of {catch.share:g}: the "
             "option was cued, and the experimenter chose the guess, which matched the cue with a "
             f"probability of {catch.match_rate:g}."
         )
-
-
-def _the_agent(protocol: Protocol) -> str:
-    return "In all other trials the agent" if protocol.task.catch.share else "The agent"
-
-
-def _own_agent(protocol: Protocol) -> str:
-    return f"{_the_agent(protocol)} guessed by a policy of our own."
-
-
-def _agent(protocol: Protocol) -> str:
     agent = AGENTS.get(protocol.agent.policy)
     said = agent.sentence(protocol) if callable(agent.sentence) else agent.sentence
-    return f"{_the_agent(protocol)} {said or f'guessed by {agent.name}'}."
+    said = "guessed by a policy of our own" if own_agent else said or f"guessed by {agent.name}"
+    yield f"{'In all other trials the' if catch.share else 'The'} agent {said}."
 
 
 def _region(protocol: Protocol, voxels: int | None) -> str:
-    brain = protocol.brain
+    region = protocol.brain.region
     size = "" if voxels is None else f" ({counted(voxels, 'voxel')})"
-    if isinstance(brain.region, Cube):
-        edge = brain.region.size
-        where = f"a cube of {edge} x {edge} x {edge} voxels around voxel {_place(brain.region)}"
-        size = ""
-    elif isinstance(brain.region, Sphere):
-        where = f"a sphere of {brain.region.radius:g} mm around voxel {_place(brain.region)}"
-    else:
-        where = "a region given by a mask"
+    where = "a region given by a mask"
+    if isinstance(region, Cube | Sphere):
+        where = "around voxel ({}, {}, {})".format(*region.center)
+    if isinstance(region, Cube):
+        where, size = f"a cube of {' x '.join(3 * [str(region.size)])} voxels {where}", ""
+    elif isinstance(region, Sphere):
+        where = f"a sphere of {region.radius:g} mm {where}"
     subject = (
-        "of the head that comes with fmrisim (Ellis et al., 2020), a part of BrainIAK (Kumar et "
-        "al., 2021)"
-        if brain.subject == BUILT_IN
-        else "of a subject of our own, with the model of fmrisim (Ellis et al., 2020), a part of "
-        "BrainIAK (Kumar et al., 2021)"
+        "the head that comes with"
+        if protocol.brain.subject == BUILT_IN
+        else "a subject of our own, with the model of"
     )
-    return f"The signal was that of {where}{size} {subject}."
+    return (
+        f"The signal was that of {where}{size} of {subject} fmrisim (Ellis et al., 2020), a part "
+        "of BrainIAK (Kumar et al., 2021)."
+    )
 
 
-def _place(region: Cube | Sphere) -> str:
-    return "({}, {}, {})".format(*region.center)
-
-
-def _patterns(protocol: Protocol) -> str:
+def _signal(protocol: Protocol) -> Iterator[str]:
     brain, events = protocol.brain, protocol.task.events
     drawn = (
         f"drawn at random and smooth in space (FWHM {brain.smoothness:g} mm)"
@@ -226,32 +201,23 @@ def _patterns(protocol: Protocol) -> str:
         if "perception" in events
         else "was a weighted sum of two more that were drawn likewise"
     )
-    return (
+    yield (
         f"The patterns over the voxels evoked by {kinds} were {drawn}; that of imagining an "
         f"option {imagined}."
     )
-
-
-def _response(protocol: Protocol) -> str:
-    brain = protocol.brain
-    late = (
-        f", {brain.hrf_delay:g} s later than the analysis assumed"
-        if brain.hrf_delay and protocol.estimate == "glm"
-        else f", delayed by {brain.hrf_delay:g} s"
-        if brain.hrf_delay
-        else ""
+    late = ""
+    if brain.hrf_delay:
+        assumed = protocol.estimate == "glm"
+        how = "{} later than the analysis assumed" if assumed else "delayed by {}"
+        late = f", {how.format(f'{brain.hrf_delay:g} s')}"
+    height = (
+        "in each series, the signal of each voxel was divided by its maximum in the run and then "
+        f"scaled to {brain.cnr:g} times the SD of the voxel's full-strength noise"
+        if protocol.recording == "separate"
+        else f"the response to a lone event peaked at {brain.cnr:g} times the SD of the "
+        "full-strength noise where its pattern was 1"
     )
-    if protocol.recording == "separate":
-        height = (
-            "in each series, the signal of each voxel was divided by its maximum in the run and "
-            f"then scaled to {brain.cnr:g} times the SD of the voxel's full-strength noise"
-        )
-    else:
-        height = (
-            f"the response to a lone event peaked at {brain.cnr:g} times the SD of the "
-            "full-strength noise where its pattern was 1"
-        )
-    return f"Events evoked fmrisim's double-gamma haemodynamic response{late}; {height}."
+    yield f"Events evoked fmrisim's double-gamma haemodynamic response{late}; {height}."
 
 
 def _noise(protocol: Protocol) -> Iterator[str]:
@@ -279,28 +245,22 @@ def _noise(protocol: Protocol) -> Iterator[str]:
         )
 
 
-def _estimates(protocol: Protocol) -> str:
-    if protocol.estimate == "frame":
-        how = (
-            "The response to an event was taken from one frame, that recorded "
-            f"{protocol.timing.frame_lag:g} s after its onset (or the last one there was)."
-        )
-    else:
-        how = (
-            "The response to an event was estimated by generalised least squares with AR(1) noise "
-            "and a ridge, together with the other events of its series and cosines for drift."
-        )
-    weights = [
-        (kind, getattr(protocol.feedback, kind))
-        for kind in protocol.task.events[1:]
-        if getattr(protocol.feedback, kind)
-    ]
-    summed = listed([f"{kind} (weight {weight:g})" for kind, weight in weights])
-    mixed = "the weighted sum of the responses to" if len(weights) > 1 else "the response to"
-    return (
-        f"{how} The context of a trial was the response to imagination, estimated from the frames "
-        f"complete at the time of the decision; its feedback was {mixed} {summed}, estimated from "
-        "the whole run."
+def _estimates(protocol: Protocol) -> Iterator[str]:
+    how = (
+        f"taken from one frame, that recorded {protocol.timing.frame_lag:g} s after its onset (or "
+        "the last one there was)"
+        if protocol.estimate == "frame"
+        else "estimated by generalised least squares with AR(1) noise and a ridge, together with "
+        "the other events of its series and cosines for drift"
+    )
+    yield f"The response to an event was {how}."
+    weights = {kind: getattr(protocol.feedback, kind) for kind in protocol.task.events[1:]}
+    used = [f"{kind} (weight {weight:g})" for kind, weight in weights.items() if weight]
+    mixed = "the weighted sum of the responses to" if len(used) > 1 else "the response to"
+    yield (
+        "The context of a trial was the response to imagination, estimated from the frames "
+        f"complete at the time of the decision; its feedback was {mixed} {listed(used)}, estimated "
+        "from the whole run."
     )
 
 
@@ -319,18 +279,6 @@ def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:
         yield f"{compared} {listed(told)}."
     if learners:
         yield "All learners are scikit-learn estimators (Pedregosa et al., 2011)."
-
-
-def _test(protocol: Protocol, alone: bool) -> str:
-    trials = protocol.evaluation.test_trials
-    intervals = " and 95 % intervals by Wilson's method" if alone else ""
-    return (
-        f"Policies were tested on {counted(trials, 'trial')} of a second session, recorded in "
-        f"{_runs(protocol, trials)} with the same patterns and new noise. Accuracy is the share of "
-        "test trials in which the policy chose the option meant, with contexts centred by the mean "
-        f"of their run{intervals}; chance is "
-        f"{100 / len(protocol.task.options):.1f} %."
-    )
 
 
 def listed(words: Sequence[object]) -> str:

@@ -2,8 +2,9 @@
 
 import base64
 import os
+import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,21 +17,9 @@ from bciigl.base.files import write_text
 from bciigl.report.drawing import Drawing
 from bciigl.report.table import Table
 
-GENERATOR = '<meta name="generator" content="bciigl '
-
 
 class KeyNumber(NamedTuple):
-    """One of the few numbers that a report is read for.
-
-    Attributes
-    ----------
-    value : str
-        Such as ``"95.4 %"``.
-    label : str
-        Of what.
-    note : str
-        What else to know about it, in a few words.
-    """
+    """One of the few numbers that a report is read for, such as ``"95.4 %"``."""
 
     value: str
     label: str
@@ -40,12 +29,7 @@ class KeyNumber(NamedTuple):
 class Notice(NamedTuple):
     """A verdict, or another thing to be seen before all else.
 
-    Attributes
-    ----------
-    mood : str
-        ``"good"``, ``"unsure"`` or ``"bad"``: its colour, and the sign before it.
-    title, text : str
-        It in a few words, and in more.
+    Its mood is ``"good"``, ``"unsure"`` or ``"bad"``: its colour, and the sign before it.
     """
 
     mood: str
@@ -55,21 +39,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page; all but its title may be missing, and comes in this order.
-
-    Attributes
-    ----------
-    title : str
-    paragraphs : sequence of str
-    numbers : sequence of KeyNumber
-    tables : sequence of Table
-    notices : sequence of Notice
-    drawings : sequence of Drawing
-    preformatted : str
-        Shown as it stands, such as a command or a file.
-    references : sequence of str
-        What is cited in it.
-    """
+    """A part of a page; all but its title may be missing, and comes in this order."""
 
     title: str
     paragraphs: Sequence[str] = ()
@@ -86,17 +56,15 @@ class Section:
         return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 
-def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
-    """Return a page as HTML.
+def again_section(words: Sequence[str], facts: Mapping[str, str], command: str) -> Section:
+    """Return the section that says how to do it again: facts in a table, and the command."""
+    rows = [*facts.items(), ("Python", platform.python_version())]
+    table = Table(("what", "value"), rows)
+    return Section("How to do it again", words, tables=[table], preformatted=command)
 
-    Parameters
-    ----------
-    title : str
-    sections : sequence of Section
-        The first one is shown as the head of the page.
-    lead : str
-        A line or two below the title.
-    """
+
+def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
+    """Return a page as HTML; the lead is below its title, and the first section is its head."""
     environment = Environment(
         autoescape=True,
         loader=PackageLoader("bciigl.report"),
@@ -104,30 +72,9 @@ def page_text(title: str, sections: Sequence[Section], *, lead: str = "") -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["embedded"] = _embedded
+    environment.filters["base64"] = lambda image: base64.b64encode(image).decode("ascii")
     template = environment.get_template("report.html")
     return template.render(title=title, lead=lead, sections=sections, version=__version__) + "\n"
-
-
-def write_page(
-    path: str | os.PathLike, title: str, sections: Sequence[Section], *, lead: str = ""
-) -> None:
-    """Write a page, in the place of an earlier one if there is one.
-
-    Parameters
-    ----------
-    path : path-like
-        An HTML file in a folder that is there.
-    title, sections, lead
-        As in `page_text`.
-
-    Raises
-    ------
-    BciiglError
-        If there is something at `path` that is no report of bciigl.
-    """
-    refuse_others_file(path)
-    write_text(path, page_text(title, sections, lead=lead), overwrite=True)
 
 
 def write_report(
@@ -140,32 +87,24 @@ def write_report(
 ) -> dict[str, dict[str, Path]]:
     """Write a page, and into a folder that is there its figures with their numbers.
 
-    Figures that an earlier report at this path had, and that this one has not, are deleted.
-
-    Returns
-    -------
-    dict
-        The files of each figure, by its name and then by their ending.
+    Figures that an earlier report at this path had, and that this one has not, are deleted. Returns
+    the files of each figure, by its name and then by their ending.
     """
     refuse_others_file(path)
     drawings = [each for section in sections for each in section.drawings]
-    before = figure_names(path)
-    for name in {each.name for each in drawings} - set(before):
+    before = set()
+    if Path(path).is_file():
+        text = Path(path).read_text("utf-8", "replace")
+        before = set(re.findall(r'<figure id="figure-(\w+)">', text))
+    for name in {each.name for each in drawings} - before:
         for file in Path(figures).glob(f"{name}.*"):
             raise BciiglError(f"{file}: exists already and is not of an earlier report")
     written = {each.name: each.save(figures) for each in drawings}
-    write_page(path, title, sections, lead=lead)
-    for name in set(before) - set(written):
+    write_text(path, page_text(title, sections, lead=lead), overwrite=True)
+    for name in before - set(written):
         for ending in ("svg", "tsv"):
-            (Path(figures) / f"{name}.{ending}").unlink(missing_ok=True)
+            Path(figures, f"{name}.{ending}").unlink(missing_ok=True)
     return written
-
-
-def figure_names(path: str | os.PathLike) -> list[str]:
-    """Return the names of the figures in the report at a path; none if there is no report."""
-    if not Path(path).is_file():
-        return []
-    return re.findall(r'<figure id="figure-(\w+)">', Path(path).read_text("utf-8", "replace"))
 
 
 def refuse_others_file(path: str | os.PathLike) -> None:
@@ -183,9 +122,4 @@ def _is_report(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return GENERATOR.encode() in file.read(4096)
-
-
-def _embedded(image: bytes) -> str:
-    """Return an SVG image as the address that has it all in itself."""
-    return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
+        return b'<meta name="generator" content="bciigl ' in file.read(4096)

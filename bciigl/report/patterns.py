@@ -6,9 +6,8 @@ from matplotlib.figure import Figure
 
 from bciigl.brain import Brain
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import SMALL, in_figure, new_figure
+from bciigl.report.style import MOST_OPTIONS, SMALL, first_options, in_figure, new_figure
 
-MOST_OPTIONS = 12
 MOST_LABELS = 8
 """Rows up to which columns have labels, and correlations are also written into their squares."""
 ROW_HEIGHT = 0.17
@@ -17,24 +16,28 @@ VERBS = {"imagination": "imagine", "perception": "see", "judgment": "judge"}
 
 def patterns_drawing(brain: Brain) -> Drawing:
     """Return the pattern of each event, voxel by voxel, and how alike they are."""
-    rows = _rows(brain)
-    patterns = np.array([brain.patterns[row] for row in rows])
+    options, judged = brain.protocol.task.options, [("match", True), ("mismatch", False)]
+    named = [(str(option), option) for option in options[:MOST_OPTIONS]]
+    events = [
+        (kind, name, content)
+        for kind in brain.protocol.task.events
+        for name, content in (judged if kind == "judgment" else named)
+    ]
+    rows = [(kind, name) for kind, name, _ in events]
+    patterns = np.array([brain.patterns[kind, content] for kind, _, content in events])
     alike = correlations(patterns)
-    names = [f"{kind} {_content(content)}" for kind, content in rows]
     columns: dict[str, list] = {
         "event": [kind for kind, _ in rows],
-        "content": [_content(content) for _, content in rows],
+        "content": [name for _, name in rows],
     }
-    columns |= {f"r_{name}": alike[:, place].tolist() for place, name in enumerate(names)}
+    columns |= {f"r_{' '.join(row)}": alike[:, place].tolist() for place, row in enumerate(rows)}
     columns |= {f"voxel_{place + 1}": each.tolist() for place, each in enumerate(patterns.T)}
-    options = len(brain.protocol.task.options)
-    some = f" Only the first {MOST_OPTIONS} of {options} options." if options > MOST_OPTIONS else ""
     return Drawing(
         "patterns",
         _figure(rows, patterns, alike),
         "Left: the pattern that each event evokes in the region's voxels. Right: how these "
         "patterns correlate, columns in the order of the rows. No agent and no label-free learner "
-        f"is given them.{some}",
+        f"is given them.{first_options(options)}",
         "Heat map of the pattern of each event over the voxels, and of their correlations.",
         columns,
     )
@@ -49,23 +52,7 @@ def correlations(patterns: np.ndarray) -> np.ndarray:
         return np.corrcoef(patterns)
 
 
-def _rows(brain: Brain) -> list[tuple[str, object]]:
-    """Return the events that are drawn, in the order of a trial."""
-    options = brain.protocol.task.options[:MOST_OPTIONS]
-    return [
-        (kind, content)
-        for kind in brain.protocol.task.events
-        for content in ((True, False) if kind == "judgment" else options)
-    ]
-
-
-def _content(content: object) -> str:
-    if isinstance(content, bool):
-        return "match" if content else "mismatch"
-    return str(content)
-
-
-def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndarray) -> Figure:
+def _figure(rows: list[tuple[str, str]], patterns: np.ndarray, alike: np.ndarray) -> Figure:
     figure = new_figure(1.3 + max(ROW_HEIGHT * len(rows), 2.1), width=6.3)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.2], sharey=True)
     # Voxels are counted from 1, as in the table; rows from above.
@@ -75,7 +62,7 @@ def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndar
     )
     left.xaxis.get_major_locator().set_params(integer=True)
     left.set_xlabel("voxel", fontsize=SMALL)
-    labels = [f"{VERBS[kind]} {in_figure(_content(content))}" for kind, content in rows]
+    labels = [f"{VERBS[kind]} {in_figure(name)}" for kind, name in rows]
     left.set_yticks(range(len(rows)), labels)
     squares = right.imshow(alike, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
     right.set_xticks([])
@@ -95,12 +82,6 @@ def _figure(rows: list[tuple[str, object]], patterns: np.ndarray, alike: np.ndar
 def _write_numbers(axis: Axes, alike: np.ndarray) -> None:
     for (row, column), value in np.ndenumerate(alike):
         if np.isfinite(value):
-            axis.text(
-                column,
-                row,
-                f"{round(value, 1) + 0.0:.1f}",  # never -0.0
-                ha="center",
-                va="center",
-                fontsize=SMALL,
-                color="white" if abs(value) > 0.6 else "black",
-            )
+            look = {"ha": "center", "va": "center", "fontsize": SMALL}
+            look["color"] = "white" if abs(value) > 0.6 else "black"
+            axis.text(column, row, f"{round(value, 1) + 0.0:.1f}", **look)  # never -0.0

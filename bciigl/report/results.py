@@ -1,14 +1,10 @@
 """What learners made of recorded interactions, in words, the same wherever they are shown."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bciigl.base.registry import LEARNERS
-
-if TYPE_CHECKING:
-    from bciigl.study.learning import Result
-    from bciigl.study.session_results import LearnerResult
+from bciigl.study.learning import Result
+from bciigl.study.session_results import LearnerResult
 
 _TOLD = {"": "no labels, no rewards", "reward": "told the rewards", "label": "told the labels"}
 

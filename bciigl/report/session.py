@@ -1,7 +1,6 @@
 """The report of one recorded session."""
 
 import os
-import platform
 from importlib.metadata import version
 
 from bciigl.base.errors import BciiglError
@@ -14,30 +13,26 @@ from bciigl.protocol.summary import summary
 from bciigl.recording import Dataset
 from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
 from bciigl.report.methods import counted, methods_paragraph, references
-from bciigl.report.page import KeyNumber, Notice, Section
+from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import cells, told
+from bciigl.report.study_tables import sentence
 from bciigl.report.table import Table
 from bciigl.report.views import NO_TRUTH, SessionView, load, views
 from bciigl.study.session_results import LearnerResult
 
-MOODS = {TRUST: "good", DOUBTFUL: "unsure", DO_NOT_USE: "bad"}
 VERDICTS = {
-    TRUST: "trust it",
-    DOUBTFUL: "doubtful",
-    DO_NOT_USE: "do not use it",
+    TRUST: ("good", "trust it"),
+    DOUBTFUL: ("unsure", "doubtful"),
+    DO_NOT_USE: ("bad", "do not use it"),
 }
+"""The mood and the words of each verdict."""
 PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib")
 
 
 def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> list[Section]:
-    """Return the report of a recorded session; the first section is its head.
+    """Return the report of a recorded session with its results; the first section is its head.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        What `bciigl simulate` recorded, with its results beside it.
-    folder : path-like, optional
-        What paths in the protocol are relative to: the folder of its file.
+    Paths in the protocol are relative to `folder`: that of its file.
     """
     session = load(dataset, folder=folder)
     return [
@@ -46,54 +41,46 @@ def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = Non
         *views(session),
         _methods(session),
         _again(session),
-        _protocol(session),
+        Section(
+            "Protocol",
+            [f"The whole experiment, every field; it is also in {PROTOCOL}."],
+            preformatted=dump(dataset.protocol),
+        ),
     ]
 
 
 def lead(dataset: Dataset) -> str:
     """Return what the report says below its title."""
     protocol = dataset.protocol
-    about = f"{protocol.description.strip()} " if protocol.description.strip() else ""
-    if dataset.group != "simulated":
-        return f"{about}A session of a {dataset.group}."
-    return (
-        f"{about}A simulated session at noise {protocol.brain.noise:g} (1 is a real brain), "
+    what = (
+        f"simulated session at noise {protocol.brain.noise:g} (1 is a real brain), "
         f"seed {protocol.seed}."
+        if dataset.group == "simulated"
+        else f"session of a {dataset.group}."
     )
+    return f"{protocol.description.strip()} A {what}".lstrip()
 
 
 def _head(session: SessionView) -> Section:
-    about, main = summary(session.dataset.protocol), session.main
-    numbers = []
-    if main is not None and main.accuracy is not None:
-        numbers.append(
-            KeyNumber(
-                cells(main).accuracy,
-                f"test accuracy of {main.learner_id} ({told(main.learner_id)})",
-                f"95 % interval {cells(main).interval}",
-            )
-        )
-    labelled = (each for each in session.results if LEARNERS.get(each.learner_id).told == "label")
-    best = next(labelled, None)
-    if best is not None and best.accuracy is not None:
-        numbers.append(
-            KeyNumber(
-                cells(best).accuracy,
-                f"test accuracy of {best.learner_id} ({told(best.learner_id)})",
-                f"95 % interval {cells(best).interval}",
-            )
-        )
-    numbers += [
-        KeyNumber(f"{session.chance:.1f} %", f"chance, {session.kept.actions} options"),
+    kept = session.kept
+    labelled = (each for each in kept.learners if LEARNERS.get(each.learner_id).told == "label")
+    numbers = [
         KeyNumber(
-            str(session.kept.trials),
-            "trials to learn from",
-            f"{about['scanner_hours']:.1f} h in a real scanner, as planned",
-        ),
+            cells(each).accuracy,
+            f"test accuracy of {each.learner_id} ({told(each.learner_id)})",
+            f"95 % interval {cells(each).interval}",
+        )
+        for each in (session.main, next(labelled, None))
+        if each is not None and each.accuracy is not None
     ]
-    return Section(
-        "At a glance", numbers=numbers, notices=[*_verdict(session, main), *_missing(session)]
-    )
+    hours = summary(session.dataset.protocol)["scanner_hours"]
+    planned = f"{hours:.1f} h in a real scanner, as planned"
+    numbers += [
+        KeyNumber(f"{session.chance:.1f} %", f"chance, {kept.actions} options"),
+        KeyNumber(str(kept.trials), "trials to learn from", planned),
+    ]
+    notices = [*_verdict(session, session.main), *_missing(session)]
+    return Section("At a glance", numbers=numbers, notices=notices)
 
 
 def _verdict(session: SessionView, result: LearnerResult | None) -> list[Notice]:
@@ -101,28 +88,23 @@ def _verdict(session: SessionView, result: LearnerResult | None) -> list[Notice]
     if result is None or result.diagnosis is None:
         return []
     found = result.diagnosis.named(session.dataset.protocol.task.options)
-    text = " ".join(filter(None, (_sentence(found.reason), found.remedy)))
-    title = f"{result.learner_id} says of itself: {VERDICTS[found.verdict]}"
-    return [Notice(MOODS[found.verdict], title, text)]
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
+    text = " ".join(filter(None, (sentence(found.reason), found.remedy)))
+    mood, words = VERDICTS[found.verdict]
+    return [Notice(mood, f"{result.learner_id} says of itself: {words}", text)]
 
 
 def _missing(session: SessionView) -> list[Notice]:
     """Return what a reader might look for in vain, and why."""
-    found = []
+    found, dataset = [], session.dataset
     if not session.has_truth:
         found.append(
             f"{NO_TRUTH}: no accuracies, no patterns, and no learners that are told labels or "
             "rewards."
         )
-    if not session.dataset.has("test"):
+    if not dataset.has("test"):
         found.append("The dataset has no test session (ses-test): no accuracies.")
-    for name in ("train", "test"):
-        missing = session.dataset.missing_runs(name)
-        if missing and session.dataset.has(name):
+    for name in filter(dataset.has, ("train", "test")):
+        if missing := dataset.missing_runs(name):
             runs = counted(missing, "run")
             found.append(f"{runs} that the protocol plans for ses-{name} cannot be found.")
     if session.brain is None:
@@ -131,46 +113,35 @@ def _missing(session: SessionView) -> list[Notice]:
 
 
 def _results(session: SessionView) -> Section:
-    if not session.results:
+    kept = session.kept
+    if not kept.learners:
         learners = ", ".join(session.dataset.protocol.learners)
         return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
-    rows = []
-    for each in session.results:
-        learner, *others = cells(each)
-        rows.append([learner, told(learner), *others])
-    tested = (
-        f"{session.kept.test_trials} test trials, each context centred by the "
-        f"mean of its run; chance is {session.chance:.1f} %."
-        if session.tested
-        else "Accuracies are not known."
+    words = (
+        "What the protocol's learners make of the session. The verdict is the learner's own, found "
+        "out without labels; it says whether the learner has found the reward, not how accurate it "
+        "is. Decoded match rates are in the order of the options."
     )
     head = ("learner", "with", "accuracy", "95 % interval", "verdict", "decoded match rates")
-    return Section(
-        "Results",
-        [
-            "What the protocol's learners make of the session. The verdict is the learner's own, "
-            "found out without labels; it says whether the learner has found the reward, not how "
-            "accurate it is. Decoded match rates are in the order of the options."
-        ],
-        tables=[Table(head, rows, f"{counted(session.kept.trials, 'trial')}. {tested}")],
-        # That of the main one is in the head already.
-        notices=[
-            notice
-            for each in session.blind
-            if each is not session.main
-            for notice in _verdict(session, each)
-        ],
+    rows = [[each.learner_id, told(each.learner_id), *cells(each)[1:]] for each in kept.learners]
+    tested = (
+        f"{kept.test_trials} test trials, each context centred by the mean of its run; chance is "
+        f"{session.chance:.1f} %."
+        if kept.test_trials
+        else "Accuracies are not known."
     )
+    table = Table(head, rows, f"{counted(kept.trials, 'trial')}. {tested}")
+    # That of the main one is in the head already.
+    notices = [notice for each in session.blind[1:] for notice in _verdict(session, each)]
+    return Section("Results", [words], tables=[table], notices=notices)
 
 
 def _methods(session: SessionView) -> Section:
-    learners = [each.learner_id for each in session.results]
-    protocol = session.dataset.protocol
     text = methods_paragraph(
-        protocol,
+        session.dataset.protocol,
         voxels=session.sessions["train"].interactions.context.shape[1],
-        learners=learners,
-        tested=session.tested,
+        learners=[each.learner_id for each in session.kept.learners],
+        tested=session.kept.test_trials > 0,
         own_agent=_by_own_agent(session),
     )
     return Section("Methods", [text], references=references(text))
@@ -183,48 +154,25 @@ def _by_own_agent(session: SessionView) -> bool:
 
 def _again(session: SessionView) -> Section:
     protocol = session.dataset.protocol
-    rows = [
-        ("seed", str(protocol.seed)),
-        ("protocol, SHA-256", protocol.content_hash),
-        ("recorded with", _recorded_with(session.dataset)),
-        ("reported with", ", ".join(f"{each} {version(each)}" for each in PACKAGES)),
-        ("Python", platform.python_version()),
+    words = [
+        "In the dataset's folder the command below makes the same session again, byte for byte if "
+        "the versions are the same."
     ]
-    return Section(
-        "How to do it again",
-        [
-            "In the dataset's folder the command below makes the same session again, byte for "
-            "byte if the versions are the same.",
-            *_caveats(session),
-        ],
-        tables=[Table(("what", "value"), rows)],
-        preformatted=_command(session),
-    )
-
-
-def _protocol(session: SessionView) -> Section:
-    return Section(
-        "Protocol",
-        [f"The whole experiment, every field; it is also in {PROTOCOL}."],
-        preformatted=dump(session.dataset.protocol),
-    )
-
-
-def _command(session: SessionView) -> str:
-    agent = f" --agent {POLICY}" if session.dataset.protocol.agent.policy == "fixed" else ""
-    return f"bciigl simulate {PROTOCOL}{agent} --out again"
-
-
-def _caveats(session: SessionView) -> list[str]:
-    words, paths = [], relative_paths(session.dataset.protocol).values()
-    if paths:
+    if paths := relative_paths(protocol).values():
         words.append(
             f"The protocol names {' and '.join(paths)}, relative to where its own file was: copy "
             f"{PROTOCOL} there first."
         )
     if _by_own_agent(session):
         words.append("Guesses were made by an agent of its own, which is not in the dataset.")
-    return words
+    rows = {
+        "seed": str(protocol.seed),
+        "protocol, SHA-256": protocol.content_hash,
+        "recorded with": _recorded_with(session.dataset),
+        "reported with": ", ".join(f"{each} {version(each)}" for each in PACKAGES),
+    }
+    agent = f" --agent {POLICY}" if protocol.agent.policy == "fixed" else ""
+    return again_section(words, rows, f"bciigl simulate {PROTOCOL}{agent} --out again")
 
 
 def _recorded_with(dataset: Dataset) -> str:

@@ -1,27 +1,19 @@
 """The report of a study."""
 
 import json
-import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.protocol import dump
-from bciigl.protocol.model import Protocol
 from bciigl.recording import Dataset
 from bciigl.report.accuracy import accuracy_drawing, across
 from bciigl.report.methods import counted, listed, methods_paragraph, references
-from bciigl.report.page import KeyNumber, Notice, Section
+from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
-from bciigl.report.study_tables import (
-    accuracy_tables,
-    difference_tables,
-    in_full,
-    sentence,
-)
+from bciigl.report.study_tables import accuracy_tables, difference_tables, in_full, sentence
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
 from bciigl.study import Row, Study
@@ -30,9 +22,16 @@ from bciigl.study.notes import control_notes, scanner_notes
 from bciigl.study.store import AnyStudy, Results
 from bciigl.study.table2 import NAME, departures
 
-NO_EXAMPLE = (
-    "No recorded session of this study is at hand, so none is drawn: the command that made the "
-    "study records one."
+TABLE_WORDS = (
+    "Percent of the test trials in which the option meant is recognised: mean ± standard error "
+    "over sessions, and the 95 % interval of the mean by bootstrap over sessions. In a failed "
+    "session an option is recognised no better than by guessing. Chance is what permuted test "
+    "labels give. Columns are noise levels; 1 is the real brain's noise."
+)
+DIFFERENCE_WORDS = (
+    "Differences between learners on the same sessions: mean, 95 % interval by bootstrap, and the "
+    "probability of a difference as large if the learners were exchangeable in each session, by "
+    "random signs."
 )
 
 
@@ -41,31 +40,24 @@ def study_sections(
     results: Results,
     table: Sequence[Row],
     example: tuple[Cell, Dataset] | None = None,
-    *,
-    report: Notify = silent,
 ) -> list[Section]:
     """Return the report of a study; the first section is its head.
 
-    Parameters
-    ----------
-    study : Study
-    results : dict
-        Of its finished cells.
-    table : sequence of Row
-        Its table, as `read_rows` gives it.
-    example : (Cell, Dataset), optional
-        A session of it, as `open_example` gives it, to be drawn.
-    report : function, optional
-        Told what is being done.
+    Its table is as `read_rows` gives it; an example of its sessions, to be drawn, as `open_example`
+    does.
     """
     return [
         _head(study, results, table),
-        *_accuracy(table),
-        *_differences(table),
-        *_controls(study),
-        *_departures(study),
+        Section(
+            f"Accuracy against {across(table)}",
+            [f"{sentence(each)}." for each in scanner_notes(table)],
+            drawings=[accuracy_drawing(table)],
+        ),
+        *_tables("The table", TABLE_WORDS, accuracy_tables(table)),
+        *_tables("Learners compared", DIFFERENCE_WORDS, difference_tables(table)),
+        *_caveats(study),
         *_views(example),
-        _methods(study, study.example(results).protocol),
+        _methods(study, results),
         _again(study, results),
         Section(
             "Protocol",
@@ -80,16 +72,12 @@ def lead(study: Study) -> str:
     about = study.protocol.description.strip()
     if study.table == NAME:
         about = "Table 2 of the paper: imagined numbers decoded at growing noise."
-    whole = f"A study of {counted(len(study.settings), 'setting')}, {_repeated(study)}."
-    return f"{about} {whole}" if about else whole
+    settings = counted(len(study.settings), "setting")
+    return f"{about} A study of {settings}, {_repeated(study)}.".lstrip()
 
 
 def _repeated(study: Study) -> str:
     return f"each with {counted(study.protocol.study.repeats, 'simulated session')}"
-
-
-def _silenced(cell: Cell) -> bool:
-    return all(entry.control is not None for entry in cell.entries)
 
 
 def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
@@ -109,15 +97,12 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
         for row in wanted
     ]
     finished = [cell for cell in study.cells if cell.key in results]
-    controls = sum(map(_silenced, finished))
+    controls = sum(all(each.control is not None for each in cell.entries) for cell in finished)
     besides = f", {controls} of them of a control" if controls else ""
+    hours = "; ".join(scanner_notes(shown[:1]))
     numbers += [
         KeyNumber(f"{shown[0].chance.mean:.1f} %", "chance, by permuted test labels"),
-        KeyNumber(
-            str(len(finished)),
-            f"simulated sessions{besides}",
-            "; ".join(scanner_notes(shown[:1])),
-        ),
+        KeyNumber(str(len(finished)), f"simulated sessions{besides}", hours),
     ]
     return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "sessions"))
 
@@ -140,63 +125,40 @@ def versions_told(results: Mapping[str, Any]) -> str:
     return "; ".join(sorted({", ".join(f"{n} {v}" for n, v in each.items()) for each in found}))
 
 
-def _accuracy(table: Sequence[Row]) -> list[Section]:
-    tables = [each._replace(caption=name) for name, each in accuracy_tables(table).items()]
-    words = (
-        "Percent of the test trials in which the option meant is recognised: mean ± standard error "
-        "over sessions, and the 95 % interval of the mean by bootstrap over sessions. In a failed "
-        "session an option is recognised no better than by guessing. Chance is what permuted test "
-        "labels give. Columns are noise levels; 1 is the real brain's noise."
-    )
-    hours = [f"{sentence(each)}." for each in scanner_notes(table)]
-    title = f"Accuracy against {across(table).words}"
-    return [
-        Section(title, hours, drawings=[accuracy_drawing(table)]),
-        Section("The table", [words], tables=tables),
-    ]
+def _tables(title: str, words: str, tables: Mapping[str, Table]) -> list[Section]:
+    captioned = [each._replace(caption=name) for name, each in tables.items()]
+    return [Section(title, [words], tables=captioned)] if captioned else []
 
 
-def _differences(table: Sequence[Row]) -> list[Section]:
-    tables = [each._replace(caption=name) for name, each in difference_tables(table).items()]
-    words = (
-        "Differences between learners on the same sessions: mean, 95 % interval by bootstrap, and "
-        "the probability of a difference as large if the learners were exchangeable in each "
-        "session, by random signs."
-    )
-    return [Section("Learners compared", [words], tables=tables)] if tables else []
-
-
-def _controls(study: Study) -> list[Section]:
-    if not study.controls:
-        return []
-    words = [f"{each}." for each in control_notes(study.controls)]
-    about = f"The same analysis with {study.controlled}, with less to find."
-    return [Section("Controls", [about, *words])]
-
-
-def _departures(study: Study) -> list[Section]:
-    if study.table != NAME:
-        return []
-    words = [sentence(each) for each in departures(study.protocol)]
-    return [Section("Where this is not the paper's experiment", words)]
+def _caveats(study: Study) -> list[Section]:
+    sections = []
+    if study.controls:
+        about = f"The same analysis with {study.controlled}, with less to find."
+        notes = [f"{each}." for each in control_notes(study.controls)]
+        sections.append(Section("Controls", [about, *notes]))
+    if study.table == NAME:
+        words = [sentence(each) for each in departures(study.protocol)]
+        sections.append(Section("Where this is not the paper's experiment", words))
+    return sections
 
 
 def _views(example: tuple[Cell, Dataset] | None) -> list[Section]:
     """Return an example of the study's sessions, drawn."""
     if example is None:
-        return [Section("An example", [NO_EXAMPLE])]
+        none = "No recorded session of this study is at hand, so none is drawn: the command that "
+        return [Section("An example", [none + "made the study records one."])]
     cell, dataset = example
-    sections = views(load(dataset, folder=cell.folder))
     varied = in_words(cell.setting.varied)
     words = (
         f"An example: the session of repeat {cell.repeat + 1} at noise {cell.setting.noise:g}"
         f"{', ' if varied else ''}{varied} (seed {cell.protocol.seed})."
     )
+    sections = views(load(dataset, folder=cell.folder))
     return [replace(each, paragraphs=[words, *each.paragraphs]) for each in sections]
 
 
-def _methods(study: Study, example: Protocol) -> Section:
-    session = methods_paragraph(example, alone=False)
+def _methods(study: Study, results: Results) -> Section:
+    session = methods_paragraph(study.example(results).protocol, alone=False)
     noise = listed([f"{each:g}" for each in study.protocol.study.noise])
     varied = "".join(
         f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
@@ -214,37 +176,29 @@ def _methods(study: Study, example: Protocol) -> Section:
 
 
 def _again(study: Study, results: Results) -> Section:
-    seeds = {cell.repeat: cell.protocol.seed for cell in study.cells}
-    table = [
-        ("seed", str(study.protocol.seed)),
-        ("seeds of the repeats", ", ".join(map(str, seeds.values()))),
-        ("protocol, SHA-256", study.protocol.content_hash),
-        ("simulated with", versions_told(results)),
-        ("Python", platform.python_version()),
-    ]
-    words = (
+    protocol = study.protocol
+    seeds = {cell.repeat: str(cell.protocol.seed) for cell in study.cells}
+    facts = {
+        "seed": str(protocol.seed),
+        "seeds of the repeats": ", ".join(seeds.values()),
+        "protocol, SHA-256": protocol.content_hash,
+        "simulated with": versions_told(results),
+    }
+    words = [
         "The command below makes the same study again, with the same numbers if the versions are "
         "the same. A single session of it: bciigl simulate with the noise level, the varied values "
         "and the seed of its repeat."
-    )
-    return Section(
-        "How to do it again",
-        [words, *([] if study.table else ["The protocol below is to be saved as study.yaml."])],
-        tables=[Table(("what", "value"), table)],
-        preformatted=_command(study),
-    )
-
-
-def _command(study: Study) -> str:
-    protocol = study.protocol
-    words = ["bciigl", "reproduce", study.table] if study.table else ["bciigl", "sweep"]
-    words += [] if study.table else ["study.yaml"]
+    ]
     if study.table:
-        words += [part for level in protocol.study.noise for part in ("--noise", repr(level))]
-        words += ["--repeats", str(protocol.study.repeats), "--seed", str(protocol.seed)]
-        words += ["--separate"] if protocol.recording == "separate" else []
+        command = ["bciigl", "reproduce", study.table]
+        command += [part for level in protocol.study.noise for part in ("--noise", repr(level))]
+        command += ["--repeats", str(protocol.study.repeats), "--seed", str(protocol.seed)]
+        command += ["--separate"] if protocol.recording == "separate" else []
+    else:
+        words.append("The protocol below is to be saved as study.yaml.")
+        command = ["bciigl", "sweep", "study.yaml"]
     for name, values in study.vary.items():
         # As JSON, which is YAML: a word may have a comma in it, or look like a number.
         text = json.dumps(list(values), separators=(",", ":"), ensure_ascii=False)
-        words += ["--vary", f"{name}={text[1:-1]}"]
-    return shlex.join(words)
+        command += ["--vary", f"{name}={text[1:-1]}"]
+    return again_section(words, facts, shlex.join(command))

@@ -26,13 +26,17 @@ def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
     tables = {}
     for name, mine in by_setting(rows).items():
         first = [row for row in mine if row.label == mine[0].label]
-        others = list(first[0].paired)
-        if others:
-            lines = [_differences(other, first) for other in others]
-            tables[name] = Table(
-                [f"{first[0].label} minus", *(_level(row.noise) for row in first)],
-                [line for pair in lines for line in pair],
-            )
+        lines = []
+        for other in first[0].paired:
+            found = [row.paired.get(other) for row in first]
+            lines += [
+                [other, *(signed(each and each.mean) for each in found)],
+                [f"{INDENT}95 % interval", *map(interval, found)],
+                [f"{INDENT}p", *(_shown(each and each.p, ".2g") for each in found)],
+            ]
+        if lines:
+            levels = (f"{row.noise:g}" for row in first)
+            tables[name] = Table([f"{first[0].label} minus", *levels], lines)
     return tables
 
 
@@ -71,33 +75,20 @@ def learner_lines(label: str, rows: Sequence[Scored | None], details: Details) -
 
 def _accuracy_table(rows: list[Row]) -> Table:
     noise = list(dict.fromkeys(row.noise for row in rows))
-    table = Table(["noise", *map(_level, noise)], [])
     details = [
         ("failed sessions", lambda row: percent(row.failed)),
         ("trusted sessions", lambda row: percent(row.trusted)),
         ("objective (truth's)", _objectives),
     ]
+    lines = []
     for label in dict.fromkeys(row.label for row in rows):
         of_level = {row.noise: row for row in rows if row.label == label}
-        table.rows.extend(learner_lines(label, [of_level.get(level) for level in noise], details))
+        lines += learner_lines(label, [of_level.get(level) for level in noise], details)
     first = {row.noise: row.chance for row in reversed(rows)}
-    table.rows.append(
-        ["chance (labels permuted)", *(f"{first[level].mean:.1f}" for level in noise)]
-    )
-    table.rows.append([f"{INDENT}95 % interval", *(interval(first[level]) for level in noise)])
-    return table
-
-
-def _differences(other: str, rows: list[Row]) -> list[list[str]]:
-    found = [row.paired.get(other) for row in rows]
-    return [
-        [other, *("-" if each is None else signed(each.mean) for each in found)],
-        [f"{INDENT}95 % interval", *("-" if each is None else interval(each) for each in found)],
-        [
-            f"{INDENT}p",
-            *("-" if each is None or each.p is None else f"{each.p:.2g}" for each in found),
-        ],
-    ]
+    chances = [first[level] for level in noise]
+    lines.append(["chance (labels permuted)", *(f"{each.mean:.1f}" for each in chances)])
+    lines.append([f"{INDENT}95 % interval", *map(interval, chances)])
+    return Table(["noise", *(f"{level:g}" for level in noise)], lines)
 
 
 def mean(value: Mean, digits: int = 1) -> str:
@@ -106,9 +97,10 @@ def mean(value: Mean, digits: int = 1) -> str:
     return " ± ".join(f"{each:.{digits}f}" for each in shown)
 
 
-def interval(value: Mean | Difference | Chance) -> str:
+def interval(value: Mean | Difference | Chance | None) -> str:
     """Return an interval, or a dash."""
-    return "-" if value.interval is None else "{:.1f} to {:.1f}".format(*value.interval)
+    known = value is not None and value.interval is not None
+    return "{:.1f} to {:.1f}".format(*value.interval) if known else "-"
 
 
 def in_full(row: Scored, what: str = "session") -> str:
@@ -130,21 +122,20 @@ def percent(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """Return a difference."""
-    return "-" if value is None else f"{value:+.1f}"
+    return _shown(value, "+.1f")
 
 
 def sentence(note: str, names: Sequence[str] = ()) -> str:
     """Return a note that begins as a sentence does, unless it begins with one of some names."""
     named = note.startswith(tuple(f"{name}{end}" for name in names for end in " :"))
-    return note if named else f"{note[0].upper()}{note[1:]}"
+    return note if named else f"{note[:1].upper()}{note[1:]}"
 
 
 def _objectives(row: Row) -> str:
     if row.objective is None:
         return "-"
-    truth = "-" if row.truth_objective is None else f"{row.truth_objective:.2f}"
-    return f"{row.objective:.2f} ({truth})"
+    return f"{row.objective:.2f} ({_shown(row.truth_objective, '.2f')})"
 
 
-def _level(noise: float) -> str:
-    return f"{noise:g}"
+def _shown(value: float | None, how: str) -> str:
+    return "-" if value is None else format(value, how)

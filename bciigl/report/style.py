@@ -1,7 +1,9 @@
 """What all figures share: colours, sizes and how words are put into them."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,12 +15,15 @@ WIDTH = 5.6
 SMALL = 9.0
 """Points: the smallest words in a figure, as printed."""
 
+MOST_OPTIONS = 12
+"""Options that figures show, at most."""
+
 # Told apart by readers who see colours differently, and in grey.
 REGION_COLOR = RESPONSE_COLOR = "#e8590c"
 NOISE_COLOR = "#dee2e6"
 EVENT_COLOR = "#a5d8ff"
 # Okabe and Ito's palette.
-BLUE, ORANGE, GREEN, SKY, PURPLE = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#cc79a7"
+BLUE, ORANGE, GREEN, SKY = "#0072b2", "#d55e00", "#009e73", "#56b4e9"
 GREY = "#6c757d"
 
 EVENT_STYLES = {
@@ -64,11 +69,35 @@ def in_figure(word: object, longest: int = 14) -> str:
     return text.replace("$", r"\$")
 
 
-def legend_below(figure: Figure, **look: object) -> None:
-    """Put one legend of all panels below a figure: each label once."""
+def first_options(options: Sequence[object]) -> str:
+    """Return what a caption adds where not all options are drawn."""
+    number = len(options)
+    return f" Only the first {MOST_OPTIONS} of {number} options." if number > MOST_OPTIONS else ""
+
+
+def legend_below(figure: Figure, **look: Any) -> None:
+    """Put one legend of all panels below a figure, or where `loc` says: each label once."""
     shown = {}
     for axis in figure.axes:
         handles, labels = axis.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    look = {"ncols": 2, "frameon": False, "fontsize": SMALL, **look}
-    figure.legend(shown.values(), shown, loc="outside lower center", **look)
+    look = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": SMALL, **look}
+    figure.legend(shown.values(), shown, **look)
+
+
+def panels(number: int, most_across: int, height: float, **how: Any) -> tuple[Figure, np.ndarray]:
+    """Return a figure of panels, (down, across), in which those beyond a number are hidden."""
+    across = min(number, most_across)
+    down = -(-number // across)
+    figure = new_figure(how.pop("margin", 0) + height * down)
+    axes = figure.subplots(down, across, squeeze=False, **how)
+    for axis in axes.flat[number:]:
+        axis.set_visible(False)
+    return figure, axes
+
+
+def draw_intervals(axis: Axes, places: Any, means: Any, low: Any, high: Any, **look: Any) -> None:
+    """Draw means with their intervals."""
+    means = np.asarray(means)
+    reach = np.maximum([means - low, high - means], 0)
+    axis.errorbar(places, means, reach, capsize=2, **look)

@@ -9,15 +9,7 @@ INDENT = "  "
 
 
 class Table(NamedTuple):
-    """A table of text.
-
-    Attributes
-    ----------
-    head : sequence of str
-    rows : sequence of sequences of str
-        The first cell of each says what the row is about.
-    caption : str
-    """
+    """A table of text; the first cell of each row says what the row is about."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]

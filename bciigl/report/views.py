@@ -1,7 +1,7 @@
 """What of a recorded session is drawn: rewards, learning, signal, region and patterns."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,17 +30,7 @@ NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 class SessionView:
     """A recorded session with all that its report shows.
 
-    Attributes
-    ----------
-    dataset : Dataset
-    kept : SessionResults
-        What was learned from it.
-    decoded : dict of arrays
-        The rewards that each learner decoded.
-    brain : Brain or None
-        Made again from the protocol, if it was a simulated one and its files are there.
-    brain_missing : str
-        Why it could not be made.
+    The brain is made again from the protocol, if it was a simulated one and its files are there.
     """
 
     dataset: Dataset
@@ -55,14 +45,9 @@ class SessionView:
         return select(self.dataset.sessions, self.kept.train_runs, self.kept.test_runs)
 
     @property
-    def results(self) -> list[LearnerResult]:
-        """What each learner made of it."""
-        return self.kept.learners
-
-    @property
     def blind(self) -> list[LearnerResult]:
         """The results of learners that were told neither labels nor rewards."""
-        return [each for each in self.results if not LEARNERS.get(each.learner_id).told]
+        return [each for each in self.kept.learners if not LEARNERS.get(each.learner_id).told]
 
     @property
     def main(self) -> LearnerResult | None:
@@ -79,62 +64,53 @@ class SessionView:
         """Whether it is known what was meant."""
         return self.sessions["train"].truth is not None
 
-    @property
-    def tested(self) -> bool:
-        """Whether accuracies are known."""
-        return self.kept.test_trials > 0
-
 
 def load(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> SessionView:
     """Return a session with its results; parameters as in `session_sections`."""
     kept, decoded = read_results(dataset)
-    if dataset.group != "simulated":
-        return SessionView(dataset, kept, decoded, None, "It is not of a simulated brain.")
-    try:
-        return SessionView(dataset, kept, decoded, Brain(dataset.protocol, folder))
-    except BciiglError as error:
-        return SessionView(dataset, kept, decoded, None, f"The subject cannot be loaded: {error}")
+    brain, missing = None, "It is not of a simulated brain."
+    if dataset.group == "simulated":
+        try:
+            brain = Brain(dataset.protocol, folder)
+        except BciiglError as error:
+            missing = f"The subject cannot be loaded: {error}"
+    return SessionView(dataset, kept, decoded, brain, missing)
 
 
 def views(session: SessionView) -> list[Section]:
     """Return the sections of a report in which a session is drawn."""
-    return [*_decoding(session), *_learning(session), _recording(session), _where(session)]
+    signal = Section(
+        "The recorded signal",
+        ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
+        drawings=[time_course_drawing(session.dataset)],
+    )
+    return [*_decoding(session), _learning(session), signal, _where(session)]
 
 
 def _decoding(session: SessionView) -> list[Section]:
-    if session.main is None:
+    main = session.main
+    if main is None:
         return []
     options = session.dataset.protocol.task.options
-    decoded = session.decoded[session.main.learner_id]
-    drawing = rewards_drawing(session.sessions["train"], session.main, decoded, options)
-    return [
-        Section(
-            "Decoded rewards",
-            [
-                "A learner without rewards has to find them in the feedback. Where it succeeds, "
-                "there are two heaps for each option: guesses that it takes for mismatches at the "
-                "left, and those that it takes for matches at the right.",
-                *_verdict(session.main, options),
-            ],
-            tables=_actions(session),
-            drawings=[drawing],
-        )
+    words = [
+        "A learner without rewards has to find them in the feedback. Where it succeeds, there are "
+        "two heaps for each option: guesses that it takes for mismatches at the left, and those "
+        "that it takes for matches at the right."
     ]
+    if main.diagnosis is not None:
+        words.append(f"The verdict of {main.learner_id}: {main.diagnosis.named(options)}")
+    decoded = session.decoded[main.learner_id]
+    drawing = rewards_drawing(session.sessions["train"], main, decoded, options)
+    known = isinstance(main.diagnosis, Diagnosis)
+    tables = [_actions(main.diagnosis, options)] if known else []
+    return [Section("Decoded rewards", words, tables=tables, drawings=[drawing])]
 
 
-def _verdict(result: LearnerResult, options: Sequence[object]) -> list[str]:
-    found = result.diagnosis
-    return [] if found is None else [f"The verdict of {result.learner_id}: {found.named(options)}"]
-
-
-def _actions(session: SessionView) -> list[Table]:
-    """Return how well the reward of each action is decoded, where the learner found that out."""
-    found = session.main.diagnosis
-    if not isinstance(found, Diagnosis):
-        return []
+def _actions(found: Diagnosis, options: list) -> Table:
+    """Return how well the reward of each action is decoded."""
     rows = [
         [
-            str(session.dataset.protocol.task.options[each.action]),
+            str(options[each.action]),
             str(each.trials),
             f"{each.match_rate:.2f}",
             "{:.2f} to {:.2f}".format(*each.interval),
@@ -143,54 +119,33 @@ def _actions(session: SessionView) -> list[Table]:
         ]
         for each in found.actions
     ]
-    head = (
-        "guess",
-        "trials",
-        "match rate",
-        "95 % interval",
-        "match from mismatch",
-        "probability that they are confused",
-    )
-    doubt = (
-        ""
-        if found.verdict == TRUST
-        else " The learner is not sure to have found the reward: if it has not, these numbers mean "
-        "nothing, however good they look."
-    )
+    head = ("guess", "trials", "match rate", "95 % interval", "match from mismatch")
     caption = (
         "What the learner found out about itself on runs it had not seen. Match rates are of the "
         "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
-        "guesses. Match from mismatch: their distance, in units of their width." + doubt
+        "guesses. Match from mismatch: their distance, in units of their width."
     )
-    return [Table(head, rows, caption)]
-
-
-def _learning(session: SessionView) -> list[Section]:
-    drawings = []
-    if session.kept.learning_curve:
-        drawings.append(learning_curve_drawing(session.kept.learning_curve, session.chance))
-    if session.kept.matches_by_run:
-        drawings.append(guesses_drawing(session.kept.matches_by_run, session.chance))
-    if not drawings:
-        return [Section("Learning", [f"{NO_TRUTH}, so it is not known how well it went."])]
-    return [
-        Section(
-            "Learning",
-            [
-                "How accurate policies become as there are more runs to learn from, and how often "
-                "the agent was right while the session went on."
-            ],
-            drawings=drawings,
+    if found.verdict != TRUST:
+        caption += (
+            " The learner is not sure to have found the reward: if it has not, these numbers mean "
+            "nothing, however good they look."
         )
-    ]
+    return Table((*head, "probability that they are confused"), rows, caption)
 
 
-def _recording(session: SessionView) -> Section:
-    return Section(
-        "The recorded signal",
-        ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
-        drawings=[time_course_drawing(session.dataset)],
+def _learning(session: SessionView) -> Section:
+    kept, drawings = session.kept, []
+    if kept.learning_curve:
+        drawings.append(learning_curve_drawing(kept.learning_curve, session.chance))
+    if kept.matches_by_run:
+        drawings.append(guesses_drawing(kept.matches_by_run, session.chance))
+    words = (
+        "How accurate policies become as there are more runs to learn from, and how often the "
+        "agent was right while the session went on."
+        if drawings
+        else f"{NO_TRUTH}, so it is not known how well it went."
     )
+    return Section("Learning", [words], drawings=drawings)
 
 
 def _where(session: SessionView) -> Section:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bciigl.cli.changed import protocol_of
+from bciigl.cli.output import protocol_of
 from bciigl.protocol import ProtocolError
 
 

@@ -45,11 +45,9 @@ def test_report_and_figures_are_among_the_derivatives(bciigl, dataset, recorded)
     assert bciigl("report", dataset).exit_code == 0
     assert digests(dataset) == first
     (place / "report.html").unlink()
-    for name in ("report_figures", "policies"):
-        shutil.rmtree(place / name)
-    for name in ("results.json", "decoded_rewards.npz"):  # nothing had been learned from it before
-        (place / name).unlink()
-    assert digests(dataset) == digests(recorded)
+    shutil.rmtree(place / "report_figures")
+    # What was learned is kept besides.
+    assert digests(recorded).items() <= digests(dataset).items()
 
 
 def test_json_names_what_was_written(bciigl, dataset, tmp_path):

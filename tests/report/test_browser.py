@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from bciigl.report.page import write_page
+from bciigl.report.page import page_text
 from bciigl.report.session import lead
 from bciigl.report.study import lead as study_lead
 
@@ -41,7 +41,7 @@ def report(request, tmp_path_factory):
         parts, words, figures = get("sections"), lead(get("dataset")), 6
     else:
         parts, words, figures = get("study_parts"), study_lead(get("finished_study")[0]), 7
-    write_page(path, "A report", list(parts.values()), lead=words)
+    path.write_text(page_text("A report", list(parts.values()), lead=words), "utf-8")
     return path, figures
 
 

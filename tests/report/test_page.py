@@ -16,7 +16,6 @@ from bciigl.report.page import (
     Table,
     page_text,
     refuse_others_file,
-    write_page,
     write_report,
 )
 
@@ -98,8 +97,6 @@ def test_earlier_reports_are_replaced_and_their_figures_too(tmp_path):
 def test_other_files_are_left_alone(tmp_path):
     path = tmp_path / "mine.html"
     path.write_text("<html>my thesis</html>")
-    with pytest.raises(BciiglError, match="exists already and is no report of bciigl"):
-        write_page(path, "t", [Section("a")])
     with pytest.raises(BciiglError, match="exists already and is no report of bciigl"):
         write_report(path, tmp_path, "t", [Section("a", drawings=[drawing()])])
     assert path.read_text() == "<html>my thesis</html>"

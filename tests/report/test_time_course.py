@@ -10,6 +10,8 @@ from recordings import small, write_made_up
 from bciigl.recording import open_dataset
 from bciigl.report.time_course import percent_change, time_course_drawing
 
+CATCH = {"catch": {"share": 0.5}}
+
 
 def spans(axis):
     """Return from when to when an axis is shaded, and how."""
@@ -58,9 +60,7 @@ def test_events_are_shaded_in_three_ways_and_told_in_words(dataset):
 def separate(tmp_path_factory):
     """Return a dataset of separate recordings that no brain made, and what is in it."""
     folder = tmp_path_factory.mktemp("separate") / "dataset"
-    written = write_made_up(
-        folder, small(recording="separate", estimate="frame", task={"catch": {"share": 0.5}})
-    )
+    written = write_made_up(folder, small(task=CATCH, recording="separate", estimate="frame"))
     return open_dataset(folder), written["train", 1]
 
 
@@ -80,7 +80,7 @@ def test_separate_recordings_have_a_panel_each(separate):
 
 
 def test_without_truth_nothing_is_told_of_the_persons_mind(tmp_path):
-    write_made_up(tmp_path / "dataset", small(task={"catch": {"share": 0.5}}))
+    write_made_up(tmp_path / "dataset", small(task=CATCH))
     shutil.rmtree(tmp_path / "dataset" / "derivatives" / "truth")
     (axis,) = time_course_drawing(open_dataset(tmp_path / "dataset")).figure.axes
     words = {text.get_text() for text in axis.texts}

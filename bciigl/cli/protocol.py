@@ -1,0 +1,216 @@
+"""`bciigl protocol`: protocol files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bciigl.base.errors import BciiglError
+from bciigl.cli.output import echo, echo_json, json_option, path_option
+
+if TYPE_CHECKING:
+    from bciigl.protocol import CheckReport, Protocol
+    from bciigl.protocol.design_checks import Finding
+
+HEADER = """\
+# A starting point: every field has its default, and a comment with its unit and range.
+# Change what differs in your experiment, delete what does not, then run
+#   bciigl protocol check {name}.yaml
+# Most experiments change task.options, task.trials and the timing; brain.noise 1 is a real brain.
+# For completion in your editor: bciigl protocol schema > protocol.schema.json
+# yaml-language-server: $schema=protocol.schema.json
+
+"""
+
+
+@click.group()
+def protocol() -> None:
+    """Write, check, draw and show protocol files.
+
+    FILE is the path of a YAML file, or the name of a shipped protocol.
+    """
+
+
+@protocol.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+    """Check protocols, and print the scanner time that each needs.
+
+    Exit code 0 and a summary, or 2 and every problem as file:line:column: path: message.
+    """
+    from bciigl.protocol import check as check_file
+
+    reports = [check_file(file, _brain_findings) for file in files]
+    valid = all(report.protocol is not None for report in reports)
+    if as_json:
+        echo_json({"valid": valid, "files": [_as_dict(report) for report in reports]})
+    else:
+        for report in reports:
+            _echo(report)
+    ctx.exit(0 if valid else 2)
+
+
+def _brain_findings(protocol: Protocol, folder: Path) -> list[Finding]:
+    # Imported only after a file has passed all other checks, because it takes a second.
+    from bciigl.brain.check import brain_findings
+
+    return brain_findings(protocol, folder)
+
+
+def _as_dict(report: CheckReport) -> dict[str, Any]:
+    from bciigl.protocol.summary import summary
+
+    return {
+        "file": report.file,
+        "valid": report.protocol is not None,
+        "summary": report.protocol and summary(report.protocol),
+        "problems": [problem.as_dict() for problem in report.problems],
+        "warnings": [warning.as_dict() for warning in report.warnings],
+    }
+
+
+def _echo(report: CheckReport) -> None:
+    for problem in report.problems:
+        click.echo(str(problem), err=True)
+    if report.protocol is not None:
+        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}")
+    for warning in report.warnings:
+        click.echo(str(replace(warning, message=f"warning: {warning.message}")), err=True)
+
+
+def _in_words(protocol: Protocol) -> str:
+    from bciigl.protocol.summary import summary
+
+    facts = summary(protocol)
+    options = ", ".join(map(str, protocol.task.options))
+    catch = f" ({facts['catch_trials']} catch trials)" if facts["catch_trials"] else ""
+    runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']} runs"
+    return (
+        f"  {len(protocol.task.options)} options ({options}), guesses by chance match"
+        f" {facts['chance']:.1f} % of the time\n"
+        f"  {facts['trials']} trials{catch} in {runs}, {facts['trial_seconds']:g} s a trial;"
+        f" the agent guesses {facts['decision_seconds']:g} s into it\n"
+        f"  a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
+        f" {facts['test_scanner_hours']:.1f} h more to test"
+    )
+
+
+@protocol.command()
+@click.argument("file", metavar="FILE")
+@path_option(
+    "--out",
+    "Where to write; this folder by default.",
+    default=".",
+    type=click.Path(file_okay=False),
+)
+@click.option("--format", "ending", type=click.Choice(["png", "svg", "pdf"]), default="png")
+@json_option
+def draw(file: str, out: str, ending: str, as_json: bool) -> None:
+    """Draw the region on the subject's brain, and the response to an event.
+
+    Writes NAME_region and NAME_response, where NAME is the protocol's.
+    """
+    from bciigl.brain import Brain
+    from bciigl.report import figures
+
+    brain = Brain.from_file(file)
+    Path(out).mkdir(parents=True, exist_ok=True)
+    written = {}
+    for name, drawn in (("region", figures.region_figure), ("response", figures.response_figure)):
+        written[name] = str(Path(out, f"{brain.protocol.name}_{name}.{ending}"))
+        figures.save(drawn(brain), written[name])
+    x, y, z = brain.region.millimetres.mean(axis=0)
+    where = f"{len(brain.region)} voxels around ({x:.0f}, {y:.0f}, {z:.0f}) mm"
+    echo(as_json, written, where, "wrote " + " and ".join(written.values()))
+
+
+@protocol.command(name="list")
+@json_option
+def list_shipped(as_json: bool) -> None:
+    """List the shipped protocols."""
+    from bciigl.protocol import load, shipped
+    from bciigl.protocol.summary import summary
+
+    rows = [summary(load(name)) for name in shipped()]
+    if as_json:
+        echo_json(rows)
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    for heading in ("options", "trials", "scanner"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for row in rows:
+        hours = f"{row['scanner_hours']:.1f} h"
+        options, trials = str(len(row["options"])), str(row["trials"])
+        table.add_row(row["name"], options, trials, hours, row["description"])
+    Console().print(table)
+
+
+@protocol.command()
+@click.argument("name")
+@json_option
+def new(name: str, as_json: bool) -> None:
+    """Write NAME.yaml, a commented protocol to start from, into this folder."""
+    from pydantic import ValidationError
+
+    from bciigl.base.files import write_text
+    from bciigl.protocol import Protocol, dump, shipped
+
+    name = name.removesuffix(".yaml")
+    try:
+        fresh = Protocol(name=name, task={"options": [7, 8, 9]})
+    except ValidationError as error:
+        raise BciiglError(
+            f"{name!r}: a name should be at most 64 letters, digits, _ and -, "
+            "and begin with a letter or digit"
+        ) from error
+    if name in shipped():
+        raise BciiglError(f"{name!r} is the name of a shipped protocol; choose another")
+    file = f"{name}.yaml"
+    try:
+        write_text(file, HEADER.format(name=name) + dump(fresh))
+    except FileExistsError as error:
+        raise BciiglError(f"{file}: exists already; choose another name or remove it") from error
+    except OSError as error:
+        raise BciiglError(f"{file}: cannot be written: {error.strerror}") from error
+    words = f"wrote {file}; edit it, then: bciigl protocol check {file}"
+    echo(as_json, {"name": name, "file": file}, words)
+
+
+@protocol.command()
+@json_option
+def schema(as_json: bool) -> None:
+    """Print the JSON Schema of protocols, for completion and checks in editors.
+
+    The output is one JSON document, with or without --json.
+    """
+    from bciigl.protocol.schema import json_schema
+
+    click.echo(json_schema(), nl=False)
+
+
+@protocol.command()
+@click.argument("file", metavar="FILE")
+@json_option
+def show(file: str, as_json: bool) -> None:
+    """Print the full protocol, defaults included, with a comment on every field.
+
+    The output, YAML or JSON, is itself a valid protocol.
+    """
+    from bciigl.protocol import dump, load
+
+    loaded = load(file)
+    if as_json:
+        echo_json(loaded.model_dump(mode="json"))
+    else:
+        click.echo(dump(loaded), nl=False)
