@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -40,7 +41,7 @@ def features(out: str | None, as_json: bool, **options: Any) -> None:
         found = learnability(outcome.rows, measured(study, out, progress=progress))
     keep_learnability(out, found, cells_digest(outcome.results))
     if as_json:
-        echo_json([each.as_dict() for each in found])
+        echo_json([asdict(each) for each in found])
     else:
         for each in found:
             plural = "" if len(each.datasets) == 1 else "s"

@@ -63,25 +63,12 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Forest:
-    """How well a forest tells successes from failures, and by what.
+    """How well a forest tells successes from failures of a subset of datasets, and by what.
 
-    Attributes
-    ----------
-    subset : str
-        Which datasets it is about.
-    datasets, successes : int
-    f1_failure, f1_success, f1 : float or None
-        Of the predictions for datasets that the forest has not seen, all folds taken together; the
-        last is the mean of the two. None where they cannot be had.
-    importances : dict
-        Of each meta-feature: the mean decrease in impurity, which is information gained, of a
-        forest grown on all datasets. They add up to 1.
-    published : tuple or None
-        What the paper has of `f1_failure`, `f1_success` and `f1`.
-    folds : int
-        Fewer than 10 where there are fewer successes or failures.
-    reason : str
-        Why there is no F1.
+    F1 are of the predictions for datasets that the forest has not seen, all folds taken together;
+    there are fewer than 10 folds where successes or failures are fewer. Where there is no F1,
+    `reason` says why. The importance of a meta-feature is the mean decrease in impurity, which is
+    information gained, of a forest grown on all datasets: they add up to 1.
     """
 
     subset: str
@@ -98,24 +85,15 @@ class Forest:
 
 @dataclass(frozen=True)
 class Learnability:
-    """What a set of results says about what makes a dataset learnable.
+    """What results say about what makes a dataset learnable.
 
-    Attributes
-    ----------
-    results : str
-        Whose results: a feedback rule's name, `PUBLISHED` or `TABLE4`.
-    datasets : list of dict
-        Of each its meta-features, ``dataset``, ``name`` and ``relative``.
-    forests : list of Forest
+    The results are called by a feedback rule's name, `PUBLISHED` or `TABLE4`. Of each dataset there
+    are its meta-features, ``dataset``, ``name`` and ``relative``.
     """
 
     results: str
     datasets: list[dict[str, Any]]
     forests: list[Forest]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, as for JSON."""
-        return asdict(self)
 
 
 class _Document(Kept):
@@ -130,17 +108,7 @@ class _Document(Kept):
 def measured(
     study: LabelledStudy, folder: str | os.PathLike, progress: Progress = silent
 ) -> MetaFeatures:
-    """Return the meta-features of a study's datasets; what is measured anew is kept in its folder.
-
-    Parameters
-    ----------
-    study : LabelledStudy
-        It knows where its data are.
-    folder : path-like
-        Where its results are.
-    progress : function, optional
-        Called with how many datasets are measured, and how many there are.
-    """
+    """Return meta-features of a study's datasets; what is measured anew is kept in its folder."""
     found = dict(_read(folder).features)
     for number, dataset in enumerate(study.datasets):
         progress(number, len(study.datasets))
@@ -155,7 +123,7 @@ def measured(
 
 def keep_learnability(folder: str | os.PathLike, found: Sequence[Learnability], cells: str) -> None:
     """Write what was found beside the meta-features, and the digest of the cells that it is of."""
-    documents = [each.as_dict() for each in found]
+    documents = [asdict(each) for each in found]
     _write(folder, features=_read(folder).features, cells=cells, learnability=documents)
 
 
@@ -189,35 +157,29 @@ def _write(folder: str | os.PathLike, **document: Any) -> None:
 
 
 def learnability(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Learnability]:
-    """Return what the results say: of each feedback rule, then of the paper's own.
-
-    Parameters
-    ----------
-    rows : sequence of LabelledRow
-        The table of the study.
-    features : dict
-        As `measured` gives them.
-    """
+    """Return what the results say: of each feedback rule, then of the paper's own."""
 
     def point(dataset: Dataset, relative: float) -> dict[str, Any]:
         about = {"dataset": dataset.id, "name": dataset.name}
         return {**about, **features[dataset.digest], "relative": relative}
 
     mine = [row for row in rows if row.learner == AI_IGL.id and row.dataset.digest in features]
-    found = []
-    for feedback in dict.fromkeys(row.feedback for row in mine):
-        points = [
+    paper = {each["dataset"]: each for each in published_points()}
+    found = {
+        feedback: [
             point(row.dataset, row.relative)
             for row in mine
             if row.feedback == feedback and row.relative is not None
         ]
-        found.append(Learnability(feedback, points, forests(points)))
-    paper = {each["dataset"]: each for each in published_points()}
+        for feedback in dict.fromkeys(row.feedback for row in mine)
+    }
     known = {row.dataset.digest: row.dataset for row in mine if row.dataset.openml_id in paper}
     if known:
-        points = [point(each, paper[each.openml_id]["relative"]) for each in known.values()]
-        found.append(Learnability(PUBLISHED, points, forests(points)))
-    return [*found, Learnability(TABLE4, list(paper.values()), published_forests())]
+        found[PUBLISHED] = [
+            point(each, paper[each.openml_id]["relative"]) for each in known.values()
+        ]
+    ours = [Learnability(name, points, forests(points)) for name, points in found.items()]
+    return [*ours, Learnability(TABLE4, list(paper.values()), published_forests())]
 
 
 def published_points() -> list[dict[str, Any]]:
@@ -240,10 +202,9 @@ def _published_forests() -> tuple[Forest, ...]:
 
 
 def published_forests() -> list[Forest]:
-    """Return what the published accuracies of all 271 datasets say: no data are needed.
+    """Return what the published accuracies of all 271 datasets say, by their sizes alone.
 
-    The forests are by the three meta-features that follow from the numbers of examples and classes.
-    The paper's F1 beside them is by all 15.
+    The paper's F1 beside them is by all 15 meta-features.
     """
     return list(_published_forests())
 
@@ -254,13 +215,6 @@ def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Fores
     These two are of all datasets: by ``n_by_k`` alone, and with datasets that have the same numbers
     of examples and classes in one fold, as they may be variants of the same data. Datasets with
     two classes are left out, as in the paper.
-
-    Parameters
-    ----------
-    points : sequence of mappings
-        Of each dataset its meta-features, and ``relative``. Other fields are ignored.
-    names : sequence of str
-        The meta-features that are used.
     """
 
     def classes(point: Point) -> int:
@@ -294,11 +248,20 @@ def forest(
     values = np.array([[each[name] for name in names] for each in points], float)
     success = np.array([each["relative"] >= SUCCESS for each in points], bool)
     groups = range(len(success)) if groups is None else groups
-    folds, reason = _folds(success, groups)
+    numbers = {each: number for number, each in enumerate(dict.fromkeys(groups))}
+    group = np.array([numbers[each] for each in groups], int)
+    folds, reason = _folds(success, group)
     counts = (subset, len(success), int(success.sum()))
     if reason:
         return Forest(*counts, published=published, reason=reason)
-    found = _predicted(values, success, groups, folds)
+    alone = len(numbers) == len(success)
+    splits = (StratifiedKFold if alone else StratifiedGroupKFold)(
+        folds, shuffle=True, random_state=SEED
+    ).split(group, success, None if alone else group)
+    found = np.zeros(len(success), bool)
+    for train, test in splits:
+        if len(test):  # large groups can leave a fold with nothing in it
+            found[test] = _grown(values[train], success[train]).predict(values[test])
     failure, succeeded = (
         float(f1_score(success, found, pos_label=label, zero_division=0)) for label in (False, True)
     )
@@ -308,36 +271,16 @@ def forest(
     return Forest(*counts, failure, succeeded, mean, importances, published, folds)
 
 
-def _folds(success: np.ndarray, groups: Sequence[Hashable]) -> tuple[int, str]:
+def _folds(success: np.ndarray, group: np.ndarray) -> tuple[int, str]:
     """Return how many folds can have successes and failures each, or why there are none."""
     least = FOLDS
-    for name, wanted in (("successes", True), ("failures", False)):
-        mine = {group for group, each in zip(groups, success, strict=True) if each == wanted}
-        count = int(np.sum(success == wanted))
-        if count < 2:
-            return 0, f"needs at least 2 {name} to predict one from another, has {count}"
+    for name, mine in (("successes", group[success]), ("failures", group[~success])):
         if len(mine) < 2:
-            return 0, f"all {count} {name} are variants of one dataset"
-        least = min(least, len(mine))
+            return 0, f"needs at least 2 {name} to predict one from another, has {len(mine)}"
+        if len(np.unique(mine)) < 2:
+            return 0, f"all {len(mine)} {name} are variants of one dataset"
+        least = min(least, len(np.unique(mine)))
     return least, ""
-
-
-def _predicted(
-    values: np.ndarray, success: np.ndarray, groups: Sequence[Hashable], folds: int
-) -> np.ndarray:
-    """Return what forests say of the datasets that they have not seen."""
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    group = np.array([numbers[each] for each in groups])
-    alone = len(numbers) == len(success)
-    kind = StratifiedKFold if alone else StratifiedGroupKFold
-    splits = kind(folds, shuffle=True, random_state=SEED).split(
-        group, success, None if alone else group
-    )
-    found = np.zeros(len(success), bool)
-    for train, test in splits:
-        if len(test):  # large groups can leave a fold with nothing in it
-            found[test] = _grown(values[train], success[train]).predict(values[test])
-    return found
 
 
 def _grown(values: np.ndarray, success: np.ndarray) -> RandomForestClassifier:
