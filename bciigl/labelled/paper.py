@@ -17,6 +17,18 @@ FEWEST_CLASSES, LARGEST_MAJORITY = 3, 0.5
 SAMPLES, DIGITS = 20_000, 10
 MNIST_ID = 554
 """What OpenML calls MNIST."""
+DEPARTURES = {
+    TABLE1: (
+        "published figures are those of the paper's Table 4 (and 1: means over {sets} sets); the"
+        " paper trains by gradient steps, ten times over the data, all learners here are fitted to"
+        " the end. With (action, reward) the reward is in the feedback as it is: coded hides it,"
+        " and the paper has nothing to compare it with."
+    ),
+    TABLE3: (
+        "published figures are of MNIST. The paper does not say what it tests on, or whether an"
+        " image may answer for itself: here it never does."
+    ),
+}
 
 
 def openml_ids() -> list[int]:
@@ -48,19 +60,7 @@ def table1(
 ) -> LabelledStudy:
     """Return the study of Table 1, OpenML's datasets, on those that are fit for it.
 
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-    feedback : sequence of str
-        Rules: by default the paper's, which has the reward in the clear, and one that hides it.
-    repeats : int
-        Random splits into nine tenths to learn from and one tenth to be tested on.
-    seed : int
-
-    Raises
-    ------
-    StudyError
-        If no dataset is fit.
+    By default the rules are the paper's, with the reward in the clear, and one that hides it.
     """
     fit = [each for each in datasets if unfit(each) is None]
     if datasets and not fit:
@@ -78,19 +78,7 @@ def table3(
 ) -> LabelledStudy:
     """Return the study of Table 3: MNIST, or other images of ten classes.
 
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-    feedback : sequence of str
-        Rules: by default both of the paper's.
-    repeats, seed : int
-    samples : int
-        Trials in each repeat, about images drawn from those for training.
-
-    Raises
-    ------
-    StudyError
-        If a dataset has not ten classes.
+    There are `samples` trials in each repeat, about images drawn from those for training.
     """
     for each in datasets:
         if each.k != DIGITS:
@@ -140,19 +128,13 @@ def labelled_notes(study: LabelledStudy) -> list[str]:
     for name in study.feedback:
         about = (RULES[name].__doc__ or "").strip().split("\n")[0] if name in RULES else ""
         notes.append(f"{name}: {about or 'a rule of your own.'}")
-    notes += [*_setting(study), *_departures(study)]
-    data = [f"{each.id} ({each.name}): {note}" for each in study.datasets for note in each.notes]
-    return notes + data
-
-
-def _setting(study: LabelledStudy) -> list[str]:
     apart = sum(each.own_test for each in study.datasets)
     random = len(study.datasets) - apart
-    notes = []
     if random:
+        which = f" ({random} of {len(study.datasets)} datasets)" if apart else ""
         notes.append(
             f"tested on a random {100 * TEST_SHARE:.0f} % of the examples, another part in each"
-            " repeat" + (f" ({random} of {len(study.datasets)} datasets)" if apart else "") + "."
+            f" repeat{which}."
         )
     if apart:
         notes.append("tested on the part of the data that comes for testing.")
@@ -171,21 +153,7 @@ def _setting(study: LabelledStudy) -> list[str]:
         f" labels are guessed uniformly, and {BANDIT.id} learns the same from the same guesses"
         " whatever the feedback."
     )
-    return notes
-
-
-def _departures(study: LabelledStudy) -> list[str]:
-    if study.table == TABLE1:
-        return [
-            f"published figures are those of the paper's Table 4 (and 1: means over "
-            f"{len(openml_ids())} sets);"
-            " the paper trains by gradient steps, ten times over the data, all learners here are"
-            " fitted to the end. With (action, reward) the reward is in the feedback as it is:"
-            " coded hides it, and the paper has nothing to compare it with."
-        ]
-    if study.table == TABLE3:
-        return [
-            "published figures are of MNIST. The paper does not say what it tests on, or whether an"
-            " image may answer for itself: here it never does."
-        ]
-    return []
+    if study.table in DEPARTURES:
+        notes.append(DEPARTURES[study.table].format(sets=len(openml_ids())))
+    data = [f"{each.id} ({each.name}): {note}" for each in study.datasets for note in each.notes]
+    return notes + data

@@ -35,15 +35,12 @@ class Labelled:
 
     Attributes
     ----------
-    name : str
     features : array, (examples, features)
         Finite numbers.
     label : array of int, (examples,)
         The class of each, from 0.
     classes : tuple of str
         Their names; more than one.
-    openml_id : int or None
-        What OpenML calls the dataset.
     training : int or None
         How many of the examples, the first ones, are for training, where the data come with a
         part to be tested on.
@@ -75,15 +72,12 @@ class Guesses:
 
     Attributes
     ----------
-    action : array of int, (trials,)
-        The label that was predicted.
-    reward : array of int, (trials,)
-        1 where it is right, else 0.
+    action, reward : array of int, (trials,)
+        The label that was predicted; 1 where it is right, else 0.
     row : array of int, (trials,)
         Which example of `examples` the context is.
     examples, label : array, (examples, features) and (examples,)
         All examples for training.
-    n_actions : int
     """
 
     action: np.ndarray
@@ -138,10 +132,7 @@ def action_exclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
 
 
 RULES: dict[str, Rule] = {
-    "action_reward": action_reward,
-    "coded": coded,
-    "action_inclusive": action_inclusive,
-    "action_exclusive": action_exclusive,
+    each.__name__: each for each in (action_reward, coded, action_inclusive, action_exclusive)
 }
 """The rules by name; a custom rule is added as ``RULES["mine"] = function``."""
 
@@ -200,41 +191,30 @@ def interactions(
         From examples to the probability of each action, (examples, actions), by which actions are
         drawn; by default all are equally likely.
     """
-    training, testing = _split(data, seed.rng("split"))
+    # In random order, so that the first samples are any.
+    if data.training is None:
+        order = seed.rng("split").permutation(len(data.label))
+        testing, training = np.split(order, [max(round(TEST_SHARE * len(order)), 1)])
+    else:
+        training = seed.rng("split").permutation(data.training)
+        testing = np.arange(data.training, len(data.label))
     examples, label = data.features[training], data.label[training]
     row = np.arange(len(training))[: samples or None]
     actions = len(data.classes)
     action, propensity = _drawn(policy, examples[row], actions, seed.rng("action"))
     reward = (action == label[row]).astype(int)
     guesses = Guesses(action, reward, row, examples, label, actions)
-    feedback = _answers(rule, guesses, seed.rng("feedback"))
-    context, test_context = reduced(examples[row], data.features[testing])
-    return {
-        "train": Session(
-            Interactions(
-                context, action, reduced(feedback)[0], propensity=propensity, n_actions=actions
-            ),
-            Truth(label[row], reward.astype(float)),
-        ),
-        "test": Session(Interactions(test_context), Truth(data.label[testing])),
-    }
-
-
-def _answers(rule: Rule, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
-    """Return what a rule answers, if that can be learned from."""
     try:
-        return check_matrix(rule(guesses, rng), "feedback", len(guesses.action))
+        feedback = check_matrix(rule(guesses, seed.rng("feedback")), "feedback", len(row))
     except InputError as error:
         raise LabelledError(f"rule {getattr(rule, '__name__', rule)}: {error}") from error
-
-
-def _split(data: Labelled, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return which examples are for training, in random order, and which for testing."""
-    if data.training is not None:
-        return rng.permutation(data.training), np.arange(data.training, len(data.label))
-    order = rng.permutation(len(data.label))
-    testing = max(round(TEST_SHARE * len(order)), 1)
-    return order[testing:], order[:testing]
+    context, test_context = reduced(examples[row], data.features[testing])
+    how = {"propensity": propensity, "n_actions": actions}
+    train = Interactions(context, action, reduced(feedback)[0], **how)
+    return {
+        "train": Session(train, Truth(label[row], reward.astype(float))),
+        "test": Session(Interactions(test_context), Truth(data.label[testing])),
+    }
 
 
 def _drawn(

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bciigl.base.progress import Notify, silent
-from bciigl.base.registry import LEARNERS
 from bciigl.labelled import paper
 from bciigl.labelled.learnable import TABLE4, Learnability
 from bciigl.labelled.paper import labelled_notes
@@ -35,7 +34,15 @@ from bciigl.report.study_tables import (
     published,
     sentence,
 )
-from bciigl.report.style import GREY, SMALL, in_figure, legend_below, new_figure, plain
+from bciigl.report.style import (
+    GREY,
+    SMALL,
+    in_figure,
+    learner_style,
+    legend_below,
+    new_figure,
+    plain,
+)
 from bciigl.report.table import Table
 from bciigl.study.store import Results
 
@@ -50,6 +57,8 @@ ROOM = 66
 """Letters that fit side by side into a figure."""
 FEW_COLUMNS, MOST_LINES = 4, 3
 """Columns up to which a rule's name is one line, and how many it has at most."""
+STAR = {"ls": "none", "marker": "*", "mfc": "white"}
+"""How published figures are drawn."""
 _RULE_WORDS = {
     "action_reward": "it was the pair of action and reward",
     "coded": "it was a random code of the action in 16 dimensions (SD 2) with unit Gaussian noise, "
@@ -70,17 +79,7 @@ def labelled_sections(
 ) -> list[Section]:
     """Return the report of a study of labelled data; the first section is its head.
 
-    Parameters
-    ----------
-    study : LabelledStudy
-    results : dict
-        Of its finished cells.
-    rows : sequence of LabelledRow
-        Its table, as `read_rows` gives it.
-    learnability : sequence of Learnability, or None
-        What `bciigl reproduce features` found; None if that was with other results.
-    report : function, optional
-        Told what is being done.
+    What `bciigl reproduce features` found is None if that was with other results.
     """
     report("drawing")
     names = [*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)]
@@ -114,32 +113,34 @@ def dataset_tables(rows: Sequence[LabelledRow]) -> dict[str, Table]:
 
 def _datasets(rows: list[LabelledRow]) -> Table:
     learners = list(dict.fromkeys(row.learner for row in rows))
-    known = any(row.published for row in rows)
-    head = ["dataset", "N", "K", "constant"]
-    for learner in learners:
-        head += [learner, "published"] if known else [learner]
-    ratio = AI_IGL.id in learners
-    table = Table([*head, f"{AI_IGL.id} / {BANDIT.id}"] if ratio else head, [])
+    shown = [lambda row: mean(row.accuracy)]
+    if any(row.published for row in rows):
+        shown.append(lambda row: published(row.published))
+    names = [name for each in learners for name in (each, "published")[: len(shown)]]
+    ratio = [AI_IGL.id] if AI_IGL.id in learners else []
+    head = ["dataset", "N", "K", "constant", *names, *(f"{each} / {BANDIT.id}" for each in ratio)]
+    table = Table(head, [])
     for dataset in dict.fromkeys(row.dataset for row in rows):
         mine = {row.learner: row for row in rows if row.dataset == dataset}
         name = dataset.name if dataset.openml_id is None else f"{dataset.openml_id} {dataset.name}"
-        line = [name, f"{dataset.n}", f"{dataset.k}", f"{100 * dataset.majority:.1f}"]
-        for learner in learners:
-            row = mine.get(learner)
-            line.append("-" if row is None else mean(row.accuracy))
-            if known:
-                line.append("-" if row is None else published(row.published))
-        if ratio:
-            line.append(share(mine[AI_IGL.id].relative) if AI_IGL.id in mine else "-")
-        table.rows.append(line)
+        cells = [(each, cell) for each in learners for cell in shown]
+        cells += [(each, lambda row: share(row.relative)) for each in ratio]
+        numbers = (cell(mine[each]) if each in mine else "-" for each, cell in cells)
+        constant = f"{100 * dataset.majority:.1f}"
+        table.rows.append([name, str(dataset.n), str(dataset.k), constant, *numbers])
     return table
+
+
+def _places(rows: Sequence[LabelledRow]) -> tuple[list[tuple[int | str, str]], bool]:
+    """Return the pairs of dataset and feedback rule, and whether there are several datasets."""
+    places = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
+    return places, len({dataset for dataset, _ in places}) > 1
 
 
 def learner_table(rows: Sequence[LabelledRow]) -> Table:
     """Return learners by feedback rules, with details: for few datasets."""
-    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
-    several = len({dataset for dataset, _ in columns}) > 1
-    heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in columns]
+    places, several = _places(rows)
+    heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in places]
     table = Table(["feedback", *heads], [])
     relative = f"relative to {BANDIT.id}"
     details = (
@@ -148,7 +149,7 @@ def learner_table(rows: Sequence[LabelledRow]) -> Table:
     )
     for learner in dict.fromkeys(row.learner for row in rows):
         mine = {(row.dataset.id, row.feedback): row for row in rows if row.learner == learner}
-        table.rows.extend(learner_lines(learner, [mine.get(each) for each in columns], details))
+        table.rows.extend(learner_lines(learner, [mine.get(each) for each in places], details))
     return table
 
 
@@ -163,7 +164,7 @@ def average_table(found: Sequence[Average]) -> Table:
             mean(each.accuracy),
             "-" if each.relative is None else mean(each.relative, 2),
             "-" if each.learner == BANDIT.id else share(each.of_means),
-            "-" if each.published is None else _same_sets(each),
+            "-" if each.published is None else f"{each.published:.2f}{_some_sets(each)}",
             published(each.table1),
         ]
         for each in found
@@ -176,10 +177,9 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-def _same_sets(each: Average) -> str:
+def _some_sets(each: Average) -> str:
     count = each.published_datasets
-    part = "" if count == each.datasets else f" ({counted(count, 'set')})"
-    return f"{each.published:.2f}{part}"
+    return "" if count == each.datasets else f" ({counted(count, 'set')})"
 
 
 def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
@@ -199,15 +199,17 @@ def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     axes[0].set_ylabel("accuracy without rewards (%)")
     legend_below(figure)
     datasets = len({row.dataset for row, _ in pairs})
+    stars = any(row.published for row in rows)
     caption = (
         f"Accuracy without rewards against that of {BANDIT.id}, which is told them, on {datasets} "
         "datasets; on the line they are the same."
-        + (" Stars: AI-IGL against CB as published." if any(r.published for r in rows) else "")
+        + " Stars: AI-IGL against CB as published."
+        * stars
     )
     best = [row.relative for row, _ in pairs if row.learner == AI_IGL.id and row.relative]
-    alt = f"Accuracy of blind learners against the contextual bandit's on {datasets} datasets" + (
-        f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it." if best else "."
-    )
+    reached = f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it" if best else ""
+    which = f"the contextual bandit's on {datasets} datasets"
+    alt = f"Accuracy of blind learners against {which}{reached}."
     return Drawing("against_cb", figure, caption, alt, row_columns(rows))
 
 
@@ -217,18 +219,16 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
         mine = [
             (cb.accuracy.mean, row.accuracy.mean) for row, cb in pairs if row.learner == learner
         ]
-        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
-        axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, label=learner, **style)
+        style = {**learner_style(learner), "linestyle": "none", "label": learner}
+        axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, **style)
     known = [
         (cb.published.accuracy, row.published.accuracy)
         for row, cb in pairs
         if row.learner == AI_IGL.id and row.published
     ]
     if known:
-        axis.plot(
-            *zip(*known, strict=True), ls="none", marker="*", ms=7, mfc="white",
-            color=AI_IGL.style["color"], label=f"{AI_IGL.id}, published",
-        )  # fmt: skip
+        look = {**STAR, "ms": 7, "color": AI_IGL.style["color"]}
+        axis.plot(*zip(*known, strict=True), label=f"{AI_IGL.id}, published", **look)
     label = f"accuracy of {BANDIT.id} (%)"
     axis.set(xlabel=label, xlim=(0, 104), ylim=(0, 104), aspect="equal")
     axis.set_axisbelow(True)
@@ -237,11 +237,7 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
 
 def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     """Return the accuracy of learners with each feedback rule, with intervals: for few datasets."""
-    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
-    several = len({dataset for dataset, _ in columns}) > 1
-    names = [
-        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
-    ]
+    columns, several = _places(rows)
     learners = list(dict.fromkeys(row.learner for row in rows))
     aside = dict(zip(learners, np.linspace(-0.2, 0.2, len(learners)), strict=True))
     figure = new_figure(FIGURE_HEIGHT)
@@ -249,32 +245,36 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     for learner in learners:
         mine = [row for row in rows if row.learner == learner]
         places = [columns.index((row.dataset.id, row.feedback)) + aside[learner] for row in mine]
-        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
+        style = {**learner_style(learner), "linestyle": "none"}
         means = np.array([row.accuracy.mean for row in mine])
         ends = np.array([row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine])
         axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **style)
-        known = [(place, row) for place, row in zip(places, mine, strict=True) if row.published]
+        known = [
+            (place + 0.07, *row.published)
+            for place, row in zip(places, mine, strict=True)
+            if row.published
+        ]
         if known:
-            axis.errorbar(
-                [place + 0.07 for place, _ in known],
-                [row.published.accuracy for _, row in known],
-                [row.published.standard_error for _, row in known],
-                ls="none", marker="*", ms=10, mfc="white", capsize=2, color=style.get("color"),
-                label=f"{learner}, published ± SE",
-            )  # fmt: skip
+            look = {**STAR, "ms": 10, "capsize": 2, "color": style["color"]}
+            label = f"{learner}, published ± SE"
+            axis.errorbar(*zip(*known, strict=True), label=label, **look)
     classes = {(row.dataset.id, row.feedback): row.dataset.k for row in rows}
     for place, each in enumerate(columns):
         chance = [100 / classes[each]] * 2
         axis.plot([place - 0.5, place + 0.5], chance, color=GREY, lw=0.8, ls=":", label="chance")
+    names = [
+        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
+    ]
     axis.set_xticks(range(len(columns)), names)
     axis.set(ylabel="labels recognised (%)", ylim=(0, 104), xlim=(-0.5, len(columns) - 0.5))
     axis.grid(axis="y", color="#e9ecef", lw=0.6)
     plain(axis)
     legend_below(figure)
     stars = ", and published figures with their standard errors (stars)"
+    stars = stars if any(row.published for row in rows) else ""
     caption = (
-        "Accuracy of all learners: means over repeats with 95 % intervals"
-        f"{stars if any(row.published for row in rows) else ''}. {BANDIT.id} is told the rewards."
+        f"Accuracy of all learners: means over repeats with 95 % intervals{stars}. {BANDIT.id} is "
+        "told the rewards."
     )
     shown = ", ".join(f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" for row in rows)
     return Drawing("accuracy", figure, caption, f"Accuracy: {shown}.", row_columns(rows))
@@ -292,32 +292,28 @@ def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:
     names += ("standard_error", "repeats", "published", "published_standard_error")
     documents = [row.as_dict() for row in rows]
     columns = {name: [each[name] for each in documents] for name in names}
-    ends = [each["interval"] or (None, None) for each in documents]
-    return {**columns, "interval_low": [e[0] for e in ends], "interval_high": [e[1] for e in ends]}
+    low, high = zip(*(each["interval"] or (None, None) for each in documents), strict=True)
+    return {**columns, "interval_low": list(low), "interval_high": list(high)}
 
 
 def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -> Section:
     who = f"{AI_IGL.id} ({told(AI_IGL.id)}), feedback"
     if len(study.datasets) == 1:
-        numbers = [
-            KeyNumber(
-                f"{row.accuracy.mean:.1f} %",
-                f"accuracy of {who} {row.feedback}",
-                in_full(row, "repeat"),
-            )
-            for row in rows
-            if row.learner == AI_IGL.id
-        ]
+        about, found = "accuracy", [(row, in_full(row, "repeat")) for row in rows]
     else:
-        numbers = [
-            KeyNumber(
-                f"{each.accuracy.mean:.1f} %",
-                f"mean accuracy of {who} {each.feedback}",
-                f"{share(each.of_means)} of {BANDIT.id}'s" if each.of_means else "",
-            )
-            for each in averages(rows)
-            if each.subset == ALL_SETS and each.learner == AI_IGL.id
-        ]
+        about, found = (
+            "mean accuracy",
+            [
+                (each, f"{share(each.of_means)} of {BANDIT.id}'s" if each.of_means else "")
+                for each in averages(rows)
+                if each.subset == ALL_SETS
+            ],
+        )
+    numbers = [
+        KeyNumber(f"{each.accuracy.mean:.1f} %", f"{about} of {who} {each.feedback}", note)
+        for each, note in found
+        if each.learner == AI_IGL.id
+    ]
     numbers.append(KeyNumber(str(len(results)), "finished repeats"))
     return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "repeats"))
 
@@ -406,7 +402,7 @@ def _again(study: LabelledStudy, results: Results) -> Section:
     about = [("seed", str(study.seed)), ("learned with", versions_told(results))]
     about.append(("Python", platform.python_version()))
     data = [
-        [str(each.id), each.name, str(each.n), str(each.features), str(each.k), each.digest[:12]]
+        [*map(str, (each.id, each.name, each.n, each.features, each.k)), each.digest[:12]]
         for each in study.datasets
     ]
     command = _command(study)

@@ -76,14 +76,7 @@ def scatter_drawing(
 ) -> Drawing:
     """Return relative performance against meta-features: a panel for each.
 
-    Parameters
-    ----------
-    points : sequence of mappings
-        Datasets.
-    features : sequence of str
-        The meta-features that are drawn.
-    published : sequence of mappings, optional
-        Published datasets; they are drawn in the panels of those meta-features that they have.
+    Published datasets are drawn in the panels of those meta-features that they have.
     """
     features = list(dict.fromkeys(features))
     kinds = {
@@ -102,7 +95,12 @@ def scatter_drawing(
         f"{len(points)} datasets are successes"
         + (f", beside {len(published)} published ones." if published else ".")
     )
-    columns = _columns(kinds, features)
+    lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
+    columns = {
+        **{name: [each.get(name) for _, each in lines] for name in features},
+        "relative": [each["relative"] for _, each in lines],
+        "drawn_as": [kind for kind, _ in lines],
+    }
     return Drawing("learnable", _scatter_figure(kinds, features), caption, alt, columns)
 
 
@@ -135,16 +133,6 @@ def _words(subset: str) -> str:
     return subset.replace(">=", " ≥ ").replace("<=", " ≤ ")
 
 
-def _columns(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> dict[str, list]:
-    """Return the numbers of the figure, a line for each dataset."""
-    lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
-    return {
-        **{name: [each.get(name) for _, each in lines] for name in features},
-        "relative": [each["relative"] for _, each in lines],
-        "drawn_as": [kind for kind, _ in lines],
-    }
-
-
 def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
     across = min(len(features), MOST_ACROSS)
     down = math.ceil(len(features) / across)
@@ -167,12 +155,10 @@ def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
     axis.axhline(SUCCESS, color=GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1)
     drawn: list[float] = []
     for kind, mine in kinds.items():
-        known = [each for each in mine if name in each]
+        known = [(each[name], each["relative"]) for each in mine if name in each]
         if known:
-            values = [each[name] for each in known]
-            relative = [each["relative"] for each in known]
-            axis.scatter(values, relative, label=kind, zorder=2, **STYLES[kind])
-            drawn += values
+            axis.scatter(*zip(*known, strict=True), label=kind, zorder=2, **STYLES[kind])
+            drawn += [value for value, _ in known]
     _scale(axis, name, drawn)
     axis.set_xlabel(name)
     axis.grid(axis="y", color=NOISE_COLOR, lw=0.6)
@@ -183,12 +169,11 @@ def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
 def _scale(axis: Axes, name: str, drawn: Sequence[float]) -> None:
     """Give a panel a logarithmic axis where values are far apart, one with a zero if need be."""
     low, high = min(drawn), max(drawn)
-    if name in LOGARITHMIC and low >= 0 and high >= DECADES * max(low, np.finfo(float).tiny):
-        if low > 0:
-            axis.set_xscale("log")
-            axis.xaxis.set_major_locator(LogLocator(numticks=6))
-            axis.xaxis.set_minor_formatter(NullFormatter())
-        elif high > 10:
-            axis.set_xscale("symlog", linthresh=1)
-        return
-    axis.xaxis.set_major_locator(MaxNLocator(4))
+    if name not in LOGARITHMIC or low < 0 or high < DECADES * max(low, np.finfo(float).tiny):
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+    elif low > 0:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(numticks=6))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    elif high > 10:
+        axis.set_xscale("symlog", linthresh=1)

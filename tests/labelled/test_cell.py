@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bciigl.study.arrays import learn_from
 from labelled_data import echo, labelled, study, written
 
+from bciigl.labelled.refit import labelled_learner
 from bciigl.labelled.rules import RULES, LabelledError, action_inclusive, interactions
 from bciigl.labelled.study import LEARNERS, describe
 from bciigl.study import StudyError
+from bciigl.study.learning import learn_from
 from bciigl.study.store import checked
 
 DATA = labelled(120, 4, 5)
@@ -29,15 +30,15 @@ def found() -> dict:
 def test_results_are_what_each_learner_makes_of_the_guesses_by_hand(found):
     cell = MINE.cells[0]
     recorded = interactions(DATA, action_inclusive, cell.random, samples=90)
-    assert len(recorded.action) == 90
+    assert len(recorded["train"].interactions.action) == 90
+    test, truth = recorded["test"]
     seed = int(cell.random.rng("learner").integers(2**32))
     assert [each["learner"] for each in found["results"]] == list(LEARNERS)
     for result in found["results"]:
         name = result["learner"]
-        parameters = {"estimator": "one_right"} if name == "cb" else None
-        expected = learn_from(recorded, name, seed=seed, parameters=parameters)
-        chosen = expected.learner.predict(recorded.test_context)
-        assert result["right"] == np.sum(chosen == recorded.test_label)
+        expected = learn_from(recorded, labelled_learner(name), seed=seed)
+        chosen = expected.learner.predict(test.context)
+        assert result["right"] == np.sum(chosen == truth.meant)
         assert result["tested"] == 12
         diagnosis = expected.diagnosis
         assert result["verdict"] == (diagnosis and diagnosis.verdict)

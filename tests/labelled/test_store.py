@@ -86,7 +86,7 @@ def test_damaged_result_is_refused_by_its_file_with_advice_and_nothing_is_overwr
 
 def test_result_of_a_simulated_session_is_none_of_labelled_data():
     document = {**MINE.cells[0].identity, "versions": {}, "truth_objective": 0.7, "results": []}
-    with pytest.raises(StudyError, match="is not a result: truth_objective: Extra inputs"):
+    with pytest.raises(StudyError, match="is not a result: truth_objective: unknown key"):
         checked(MINE.cells[0], document)
 
 
