@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from bciigl.cli import study as shared
-from bciigl.cli.features import features
-from bciigl.cli.labelled import table1, table3
+from bciigl.cli.labelled import features, table1, table3
 from bciigl.cli.output import json_option
 
 

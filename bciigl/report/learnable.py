@@ -11,17 +11,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from bciigl.labelled.learnable import SUCCESS, Forest, Point
 from bciigl.learn.bandit import BANDIT
+from bciigl.report import style
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import (
-    BLUE,
-    GREY,
-    NOISE_COLOR,
-    ORANGE,
-    SMALL,
-    legend_below,
-    new_figure,
-    plain,
-)
 from bciigl.report.table import INDENT, Table
 
 BAR_HEIGHT, MARGIN = 0.24, 0.7
@@ -36,8 +27,8 @@ DECADES = 100
 """The highest by the lowest value from which on a logarithmic axis has more than one tick."""
 STYLES = {
     "published": {"c": "#868e96", "marker": ".", "s": 14, "linewidths": 0},
-    "failure": {"c": ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
-    "success": {"c": BLUE, "marker": "o", "s": 24, "linewidths": 0.6, "edgecolors": "white"},
+    "failure": {"c": style.ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
+    "success": {"c": style.BLUE, "marker": "o", "s": 24, "linewidths": 0.6, "edgecolors": "white"},
 }
 
 
@@ -45,18 +36,18 @@ def importance_drawing(forest: Forest) -> Drawing:
     """Return by which meta-features a forest tells successes: bars, the longest at the top."""
     ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
     names, weights = (list(column) for column in zip(*ranked, strict=True))
-    figure = new_figure(BAR_HEIGHT * len(names) + MARGIN)
+    figure = style.new_figure(BAR_HEIGHT * len(names) + MARGIN)
     axis = figure.subplots()
-    axis.barh(names, weights, color=BLUE, height=0.7)
+    axis.barh(names, weights, color=style.BLUE, height=0.7)
     for place, weight in enumerate(weights):
         axis.annotate(
             f"{weight:.2f}", (weight, place), (3, 0), textcoords="offset points", va="center",
-            fontsize=SMALL,
+            fontsize=style.SMALL,
         )  # fmt: skip
     axis.set(xlabel="importance (share of information gain)", xlim=(0, 1.12 * max(weights) or 1))
     axis.set_ylim(len(names) - 0.4, -0.6)  # the first at the top
     axis.tick_params(axis="y", length=0)
-    plain(axis)
+    style.plain(axis)
     caption = (
         "By which meta-features a random forest tells whether AI-IGL reaches at least "
         f"{SUCCESS:g} of the contextual bandit's accuracy: mean decrease in impurity over "
@@ -136,7 +127,7 @@ def _words(subset: str) -> str:
 def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
     across = min(len(features), MOST_ACROSS)
     down = math.ceil(len(features) / across)
-    figure = new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
+    figure = style.new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
         _panel(axis, kinds, name)
@@ -147,12 +138,14 @@ def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -
     for axis in axes[len(features) :]:
         axis.set_visible(False)
     shown = 1 + sum(map(bool, kinds.values()))
-    legend_below(figure, ncols=shown, handletextpad=0.4, columnspacing=1.2)
+    style.legend_below(figure, ncols=shown, handletextpad=0.4, columnspacing=1.2)
     return figure
 
 
 def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
-    axis.axhline(SUCCESS, color=GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1)
+    axis.axhline(
+        SUCCESS, color=style.GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1
+    )
     drawn: list[float] = []
     for kind, mine in kinds.items():
         known = [(each[name], each["relative"]) for each in mine if name in each]
@@ -161,9 +154,9 @@ def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
             drawn += [value for value, _ in known]
     _scale(axis, name, drawn)
     axis.set_xlabel(name)
-    axis.grid(axis="y", color=NOISE_COLOR, lw=0.6)
+    axis.grid(axis="y", color=style.NOISE_COLOR, lw=0.6)
     axis.set_axisbelow(True)
-    plain(axis)
+    style.plain(axis)
 
 
 def _scale(axis: Axes, name: str, drawn: Sequence[float]) -> None:
