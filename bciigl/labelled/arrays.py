@@ -88,6 +88,8 @@ def read_idx(place: Path) -> Labelled:
         name = place.name
         prefixes = sorted(found, key=lambda each: (bool(TEST.fullmatch(each)), each))
         testing = [bool(TEST.fullmatch(each)) for each in prefixes]
+        if not found:
+            raise LabelledError("no such file")
         if len(prefixes) > 1 and testing != [False, True]:
             several = ", ".join(sorted(found))
             raise LabelledError(

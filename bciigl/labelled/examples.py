@@ -181,7 +181,8 @@ def table_features(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
         kind = column.dtype
         numeric = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
         if numeric:
-            values = _numbers(column, str(name))
+            values = column.to_numpy(float, na_value=np.nan)
+            _check_finite(values[:, None], [str(name)])
             gaps, width = np.isnan(values), 1
             identifier = len(values) > IDENTIFIER_VALUES and (np.diff(values) == 1).all()
         else:
@@ -244,14 +245,6 @@ def matrix_features(
     columns = [_column_name(each, names) for each in np.flatnonzero(empty)]
     notes = _listed(columns, "have no numbers") + _filled(missing.sum(), missing.size)
     return _narrow(values), notes
-
-
-def _numbers(column: pd.Series, name: str) -> np.ndarray:
-    if pd.api.types.is_complex_dtype(column.dtype):
-        raise LabelledError(f"column {shortened(name)} should have real numbers, got complex ones")
-    values = column.to_numpy(float, na_value=np.nan)
-    _check_finite(values[:, None], [name])
-    return values
 
 
 def _check_finite(values: np.ndarray, names: Sequence[str] | None) -> None:

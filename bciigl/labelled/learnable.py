@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -36,7 +35,6 @@ from bciigl.study.published import lines
 from bciigl.study.results import Kept
 
 FILE = "features.json"
-DAMAGED = "is damaged; delete it to have it made again"
 PUBLISHED = "published"
 """What the paper's own results on the datasets at hand are called."""
 TABLE4 = "published, all sets"
@@ -44,14 +42,10 @@ TABLE4 = "published, all sets"
 SUCCESS = 0.7
 """AI-IGL's accuracy by the contextual bandit's, from which on it counts as a success."""
 TREES, FOLDS, SEED = 100, 10, 0
-LEAST_CLASSES = 3
-"""The paper's datasets have at least three classes."""
 SUBSETS = {"K>=3": math.inf, "N/K<=1000": 1000.0, "N/K<=200": 200.0}
 """The paper's subsets of datasets, and the most examples a class that are in them."""
 ALONE = "K>=3, n_by_k alone"
 GROUPED = "K>=3, sets of equal N and K in one fold"
-SIZES = ("n", "n_by_sqrt_k", "n_by_k")
-"""The meta-features that follow from the numbers of examples and classes."""
 
 F1 = tuple[float | None, float | None, float | None]
 """Of failures, of successes, and their mean; the paper has some means only."""
@@ -100,9 +94,9 @@ class _Document(Kept):
     """What `FILE` has: meta-features, and what was found with them in which finished cells."""
 
     bciigl: str
-    features: dict[str, dict[str, FiniteFloat]]
+    features: MetaFeatures
     cells: str = ""
-    learnability: list[dict[str, Any]] = Field(default_factory=list)
+    learnability: list[Learnability] = []
 
 
 def measured(
@@ -130,24 +124,19 @@ def keep_learnability(folder: str | os.PathLike, found: Sequence[Learnability], 
 def read_learnability(folder: str | os.PathLike, cells: str) -> list[Learnability] | None:
     """Return what was found with these finished cells; None if it was found with others."""
     document = _read(folder)
-    if document.cells != cells:
-        return None if document.features else []
-    try:
-        return TypeAdapter(list[Learnability]).validate_python(document.learnability)
-    except ValidationError:
-        raise StudyError(f"{Path(folder) / FILE}: {DAMAGED}") from None
+    if document.cells == cells:
+        return document.learnability
+    return None if document.features else []
 
 
 def _read(folder: str | os.PathLike) -> _Document:
     path, empty = Path(folder) / FILE, _Document(bciigl=__version__, features={})
-    if not path.exists():
-        return empty
     try:
-        document = read_json(path, _Document, error=StudyError)
+        document = read_json(path, _Document, error=StudyError) if path.exists() else empty
+        if any(set(each) != set(NAMES) for each in document.features.values()):
+            raise StudyError("other meta-features")
     except StudyError:
-        raise StudyError(f"{path}: {DAMAGED}") from None
-    if any(set(each) != set(NAMES) for each in document.features.values()):
-        raise StudyError(f"{path}: {DAMAGED}")
+        raise StudyError(f"{path}: is damaged; delete it to have it made again") from None
     return document if document.bciigl == __version__ else empty
 
 
@@ -173,11 +162,9 @@ def learnability(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Le
         ]
         for feedback in dict.fromkeys(row.feedback for row in mine)
     }
-    known = {row.dataset.digest: row.dataset for row in mine if row.dataset.openml_id in paper}
+    known = dict.fromkeys(row.dataset for row in mine if row.dataset.openml_id in paper)
     if known:
-        found[PUBLISHED] = [
-            point(each, paper[each.openml_id]["relative"]) for each in known.values()
-        ]
+        found[PUBLISHED] = [point(each, paper[each.openml_id]["relative"]) for each in known]
     ours = [Learnability(name, points, forests(points)) for name, points in found.items()]
     return [*ours, Learnability(TABLE4, list(paper.values()), published_forests())]
 
@@ -198,7 +185,7 @@ def published_points() -> list[dict[str, Any]]:
 
 @cache
 def _published_forests() -> tuple[Forest, ...]:
-    return tuple(forests(published_points(), SIZES))
+    return tuple(forests(published_points(), ("n", "n_by_sqrt_k", "n_by_k")))
 
 
 def published_forests() -> list[Forest]:
@@ -221,7 +208,7 @@ def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Fores
         # Divided and rounded, as classes are not among the meta-features.
         return round(point["n"] / point["n_by_k"])
 
-    points = [each for each in points if classes(each) >= LEAST_CLASSES]
+    points = [each for each in points if classes(each) >= 3]
     paper = {
         line["subset"]: tuple(
             float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
@@ -255,11 +242,10 @@ def forest(
     if reason:
         return Forest(*counts, published=published, reason=reason)
     alone = len(numbers) == len(success)
-    splits = (StratifiedKFold if alone else StratifiedGroupKFold)(
-        folds, shuffle=True, random_state=SEED
-    ).split(group, success, None if alone else group)
+    kind = StratifiedKFold if alone else StratifiedGroupKFold
+    splits = kind(folds, shuffle=True, random_state=SEED)
     found = np.zeros(len(success), bool)
-    for train, test in splits:
+    for train, test in splits.split(group, success, None if alone else group):
         if len(test):  # large groups can leave a fold with nothing in it
             found[test] = _grown(values[train], success[train]).predict(values[test])
     failure, succeeded = (

@@ -15,11 +15,9 @@ from bciigl.base.seeds import Seed
 from bciigl.learn.interactions import InputError, Interactions, check_matrix
 from bciigl.recording.truth import Session, Truth
 
-# Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
-# many standard deviations of its noise a reward moves it.
-CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
-# The expected cosine of two actions' reward directions.
-RESEMBLANCE = 0.5
+# Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, by how many
+# standard deviations of its noise a reward moves it, and the expected cosine of two such moves.
+CODE_FEATURES, CODE_SPREAD, CODE_SHIFT, RESEMBLANCE = 16, 2.0, 4.0, 0.5
 TEST_SHARE = 0.1
 MOST_FEATURES = 64
 """Examples and answers with more features than this are reduced to as many components."""

@@ -29,16 +29,12 @@ from bciigl.report.table import Table
 from bciigl.study.store import Results
 
 LEARNABLE = "What makes a dataset learnable"
-FEW_SETS = 3
-"""Up to this many datasets are shown learner by learner, more of them dataset by dataset."""
 SCATTERED = ("n_by_k", "n", "max_fisher_discrim", "1nn_accuracy", "naive_bayes_accuracy")
 SCATTERED += ("noise_signal_ratio",)
 """Meta-features whose scatter plots are drawn, if no forest says which are important."""
 FIGURE_HEIGHT = 3.7
 ROOM = 66
 """Letters that fit side by side into a figure."""
-FEW_COLUMNS, MOST_LINES = 4, 3
-"""Columns up to which a rule's name is one line, and how many it has at most."""
 STAR = {"ls": "none", "marker": "*", "mfc": "white"}
 """How published figures are drawn."""
 _RULE_WORDS = {
@@ -266,7 +262,7 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
 
 def _column_name(rule: str, dataset: int | str, columns: int) -> str:
     """Return what stands below a column, in lines that are short where there are many columns."""
-    lines = re.findall("[^_]*_?", rule)[:MOST_LINES] if columns > FEW_COLUMNS else [rule]
+    lines = re.findall("[^_]*_?", rule)[:3] if columns > 4 else [rule]
     return "\n".join(
         style.in_figure(each, ROOM // columns) for each in (*lines, dataset) if each != ""
     )
@@ -299,7 +295,7 @@ def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -
 
 def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
     words = f"{cells.sentence(cells.over_repeats(rows, 'repeat'))}."
-    if len(study.datasets) <= FEW_SETS:
+    if len(study.datasets) <= 3:
         drawings = [learners_drawing(rows)]
         return [Section("The table", [words], tables=[learner_table(rows)], drawings=drawings)]
     tables = [each._replace(caption=rule) for rule, each in dataset_tables(rows).items()]

@@ -15,16 +15,11 @@ from bciigl.report import style
 from bciigl.report.drawing import Drawing
 from bciigl.report.table import INDENT, Table
 
-BAR_HEIGHT, MARGIN = 0.24, 0.7
-PANEL_HEIGHT, LEGEND_HEIGHT = 2.1, 0.6
-MOST_ACROSS = 2
 LOGARITHMIC = {
     "feature_onehot_count", "instance_per_feature", "noise_signal_ratio", "pca_dims_95",
     "n", "n_by_sqrt_k", "n_by_k",
 }  # fmt: skip
 """Meta-features that are counts and ratios with no upper end."""
-DECADES = 100
-"""The highest by the lowest value from which on a logarithmic axis has more than one tick."""
 STYLES = {
     "published": {"c": "#868e96", "marker": ".", "s": 14, "linewidths": 0},
     "failure": {"c": style.ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
@@ -36,7 +31,7 @@ def importance_drawing(forest: Forest) -> Drawing:
     """Return by which meta-features a forest tells successes: bars, the longest at the top."""
     ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
     names, weights = (list(column) for column in zip(*ranked, strict=True))
-    figure = style.new_figure(BAR_HEIGHT * len(names) + MARGIN)
+    figure = style.new_figure(0.24 * len(names) + 0.7)
     axis = figure.subplots()
     axis.barh(names, weights, color=style.BLUE, height=0.7)
     for place, weight in enumerate(weights):
@@ -125,9 +120,9 @@ def _words(subset: str) -> str:
 
 
 def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
-    across = min(len(features), MOST_ACROSS)
+    across = min(len(features), 2)
     down = math.ceil(len(features) / across)
-    figure = style.new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
+    figure = style.new_figure(2.1 * down + 0.6)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
         _panel(axis, kinds, name)
@@ -162,7 +157,8 @@ def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
 def _scale(axis: Axes, name: str, drawn: Sequence[float]) -> None:
     """Give a panel a logarithmic axis where values are far apart, one with a zero if need be."""
     low, high = min(drawn), max(drawn)
-    if name not in LOGARITHMIC or low < 0 or high < DECADES * max(low, np.finfo(float).tiny):
+    # Nearer to each other they would have one tick at most on a logarithmic axis.
+    if name not in LOGARITHMIC or low < 0 or high < 100 * max(low, np.finfo(float).tiny):
         axis.xaxis.set_major_locator(MaxNLocator(4))
     elif low > 0:
         axis.set_xscale("log")
