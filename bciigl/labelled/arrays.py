@@ -11,7 +11,7 @@ import numpy as np
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError
 from bciigl.labelled.examples import as_text, labelled, name_and_id
-from bciigl.labelled.rules import Labelled, LabelledError
+from bciigl.labelled.rules import Labelled, LabelledError, refuse
 
 WANTED = "X and y, or x_train, y_train, x_test and y_test"
 IDX = re.compile(
@@ -37,23 +37,21 @@ def read_npz(path: Path) -> Labelled:
     name, openml_id = name_and_id(path)
     if "openml_id" in arrays:
         given = arrays["openml_id"]
-        if given.size != 1 or given.dtype.kind not in "ui" or given.item() < 1:
-            shown = given.ravel()[:3]
-            raise LabelledError(f"openml_id should be one whole number above 0, got {shown}")
+        wrong = given.size != 1 or given.dtype.kind not in "ui" or given.item() < 1
+        shown = given.ravel()[:3]
+        refuse(wrong, f"openml_id should be one whole number above 0, got {shown}")
         openml_id = int(given.item())
     endings = ("",) if "x" in arrays or "x_train" not in arrays else ("_train", "_test")
     for wanted in (f"{letter}{ending}" for ending in endings for letter in "xy"):
-        if wanted not in arrays:
-            found = f"needed are {WANTED}, found are {', '.join(arrays) or 'none'}"
-            raise LabelledError(f"array {wanted} is missing; {found}")
-        if not arrays[wanted].ndim:
-            rows = "should have a row for each example, got one number"
-            raise LabelledError(f"array {wanted} {rows}")
+        found = f"needed are {WANTED}, found are {', '.join(arrays) or 'none'}"
+        refuse(wanted not in arrays, f"array {wanted} is missing; {found}")
+        rows = "should have a row for each example, got one number"
+        refuse(not arrays[wanted].ndim, f"array {wanted} {rows}")
     parts = [(f"x{each}", arrays[f"x{each}"], f"y{each}", arrays[f"y{each}"]) for each in endings]
     for letter in "xy":
-        if len({arrays[f"{letter}{each}"].dtype.kind in "US" for each in endings}) > 1:
-            both = f"{letter}_train and {letter}_test"
-            raise LabelledError(f"{both} should both be numbers or both text")
+        text = {arrays[f"{letter}{each}"].dtype.kind in "US" for each in endings}
+        both = f"{letter}_train and {letter}_test"
+        refuse(len(text) > 1, f"{both} should both be numbers or both text")
     more = {each: _names(arrays, each) for each in ("classes", "feature_names")}
     return _joined(name, parts, openml_id=openml_id, **more)
 
@@ -62,8 +60,8 @@ def _names(arrays: dict[str, np.ndarray], name: str) -> list | None:
     if name not in arrays:
         return None
     names = arrays[name]
-    if names.ndim != 1 or names.dtype.kind not in "buifUS":
-        raise LabelledError(f"{name} should be a list of names, got an array of {names.shape}")
+    wrong = names.ndim != 1 or names.dtype.kind not in "buifUS"
+    refuse(wrong, f"{name} should be a list of names, got an array of {names.shape}")
     return list(as_text(names))
 
 
@@ -88,13 +86,10 @@ def read_idx(place: Path) -> Labelled:
         name = place.name
         prefixes = sorted(found, key=lambda each: (bool(TEST.fullmatch(each)), each))
         testing = [bool(TEST.fullmatch(each)) for each in prefixes]
-        if not found:
-            raise LabelledError("no such file")
-        if len(prefixes) > 1 and testing != [False, True]:
-            several = ", ".join(sorted(found))
-            raise LabelledError(
-                f"has several sets of images ({several}); give the file of one of them"
-            )
+        refuse(not found, "no such file")
+        several = f"has several sets of images ({', '.join(sorted(found))})"
+        pair = len(prefixes) == 1 or testing == [False, True]
+        refuse(not pair, f"{several}; give the file of one of them")
     else:
         prefixes = [IDX.fullmatch(place.name)["prefix"]]
         name = prefixes[0] or place.stem
@@ -103,16 +98,13 @@ def read_idx(place: Path) -> Labelled:
 
 def _read_pair(files: dict[str, Path]) -> Part:
     for what in ("images", "labels"):
-        if what not in files:
-            there = ", ".join(path.name for path in files.values())
-            raise LabelledError(f"the file of {what} that belongs to {there} is missing")
+        there = ", ".join(path.name for path in files.values())
+        refuse(what not in files, f"the file of {what} that belongs to {there} is missing")
     images, labels = (_read_idx(files[what]) for what in ("images", "labels"))
     names = files["images"].name, files["labels"].name
-    if images.ndim < 2 or labels.ndim != 1:
-        raise LabelledError(
-            f"{names[0]} and {names[1]} should have images and one label for each, "
-            f"got shapes {images.shape} and {labels.shape}"
-        )
+    shapes = f"got shapes {images.shape} and {labels.shape}"
+    should = f"{names[0]} and {names[1]} should have images and one label for each"
+    refuse(images.ndim < 2 or labels.ndim != 1, f"{should}, {shapes}")
     return names[0], images, names[1], labels
 
 
@@ -124,22 +116,17 @@ def _read_idx(path: Path) -> np.ndarray:
             content = gzip.decompress(content)
         except (EOFError, OSError, zlib.error) as error:
             raise LabelledError(f"{path.name} is cut off or damaged") from error
-    if len(content) < 4 or content[:2] != b"\0\0" or not 0 < content[3] < 5:
-        raise LabelledError(f"{path.name} is not an IDX file: it begins with {content[:4]!r}")
-    if content[2] != 8:
-        raise LabelledError(
-            f"{path.name} should hold unsigned bytes (type 8), got type {content[2]}"
-        )
-    start = 4 + 4 * content[3]
-    if len(content) < start:
-        raise LabelledError(f"{path.name} is cut off: it has {len(content)} bytes")
+    other = len(content) < 4 or content[:2] != b"\0\0" or not 0 < content[3] < 5
+    refuse(other, f"{path.name} is not an IDX file: it begins with {content[:4]!r}")
+    kind, start = content[2], 4 + 4 * content[3]
+    refuse(kind != 8, f"{path.name} should hold unsigned bytes (type 8), got type {kind}")
+    refuse(len(content) < start, f"{path.name} is cut off: it has {len(content)} bytes")
     shape = tuple(np.frombuffer(content, ">u4", count=content[3], offset=4).tolist())
     expected = start + math.prod(shape)
-    if len(content) < expected:
-        raise LabelledError(f"{path.name} is cut off: {len(content):,} of {expected:,} bytes")
-    if len(content) > expected:
-        should = f"should have {expected:,} for an array of {shape}"
-        raise LabelledError(f"{path.name} has {len(content):,} bytes, and {should}")
+    there = f"{len(content):,} of {expected:,} bytes"
+    refuse(len(content) < expected, f"{path.name} is cut off: {there}")
+    should = f"should have {expected:,} for an array of {shape}"
+    refuse(len(content) > expected, f"{path.name} has {len(content):,} bytes, and {should}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
@@ -147,13 +134,13 @@ def _joined(name: str, parts: list[Part], what: str = "examples", **more: object
     """Return labelled data of which the first of two parts is for training."""
     for x_name, x, y_name, y in parts:
         # Of the arrays x and y, `labelled` says so.
-        if x_name != "x" and (len(x) != len(y) or not len(x)):
-            raise LabelledError(f"{x_name} has {len(x):,} {what}, and {y_name} {len(y):,} labels")
+        wrong = x_name != "x" and (len(x) != len(y) or not len(x))
+        refuse(wrong, f"{x_name} has {len(x):,} {what}, and {y_name} {len(y):,} labels")
     if len(parts) == 1:
         return labelled(name, parts[0][1], parts[0][3], **more)
-    if len({x.shape[1:] for _, x, _, _ in parts}) > 1:
-        shapes = " and ".join(f"{x.shape[1:]} in {x_name}" for x_name, x, _, _ in parts)
-        raise LabelledError(f"{what} should be of one shape, got {shapes}")
+    shapes = " and ".join(f"{x.shape[1:]} in {x_name}" for x_name, x, _, _ in parts)
+    several = len({x.shape[1:] for _, x, _, _ in parts}) > 1
+    refuse(several, f"{what} should be of one shape, got {shapes}")
     features = np.concatenate([x for _, x, _, _ in parts])
     labels = np.concatenate([y.ravel() for _, _, _, y in parts])
     return labelled(name, features, labels, training=len(parts[0][1]), **more)

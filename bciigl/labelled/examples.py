@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bciigl.base.errors import printable, shortened
-from bciigl.labelled.rules import Labelled, LabelledError
+from bciigl.labelled.rules import Labelled, LabelledError, refuse
 from bciigl.learn.interactions import LARGEST_VALUE, MOST_ACTIONS
 
 Values = np.ndarray | pd.Series
@@ -40,10 +40,9 @@ def labelled(
 
     Labels are text or numbers; with `classes`, indices into them.
     """
-    if not len(features):
-        raise LabelledError("has no examples")
-    if len(features) != len(labels):
-        raise LabelledError(f"has {len(features):,} examples, but {len(labels):,} labels")
+    refuse(not len(features), "has no examples")
+    examples = f"{len(features):,} examples"
+    refuse(len(features) != len(labels), f"has {examples}, but {len(labels):,} labels")
     code, names = class_codes(labels) if classes is None else _indexed_codes(labels, classes)
     known = code >= 0
     if not known.all():
@@ -52,8 +51,8 @@ def labelled(
         features, code = features[known], code[known]
         training = None if training is None else int(known[:training].sum())
     _check_classes(code, names)
-    if training is not None and not 0 < training < len(code):
-        raise LabelledError(f"has {training} examples for training, of {len(code)}")
+    split = training is None or 0 < training < len(code)
+    refuse(not split, f"has {training} examples for training, of {len(code)}")
     if isinstance(features, pd.DataFrame):
         matrix, done = table_features(features)
     else:
@@ -85,35 +84,26 @@ def _indexed_codes(
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     labels, names = _plain(labels), tuple(map(_name_of, classes))
     (commonest, count), *_ = Counter(names).most_common(1) or [("", 0)]
-    if count != 1:
-        raise LabelledError(f"has {count} classes called {shortened(commonest)}")
-    if labels.dtype.kind not in "buif":
-        raise LabelledError(
-            f"labels must be indices of the {len(names)} classes, got {shortened(labels[0])}"
-        )
+    refuse(count != 1, f"has {count} classes called {shortened(commonest)}")
+    indices = f"labels must be indices of the {len(names)} classes"
+    refuse(labels.dtype.kind not in "buif", f"{indices}, got {shortened(labels[0])}")
     missing = np.isnan(labels)
     numbers = np.where(missing, 0, labels)
     wrong = (numbers % 1 != 0) | (numbers < 0) | (numbers >= len(names))
     if wrong.any():
-        raise LabelledError(
-            f"labels must be indices of the classes, from 0 to {len(names) - 1}, "
-            f"got {numbers[wrong][0]:g}"
-        )
+        indices = f"labels must be indices of the classes, from 0 to {len(names) - 1}"
+        raise LabelledError(f"{indices}, got {numbers[wrong][0]:g}")
     return np.where(missing, -1, numbers).astype(np.int64), names
 
 
 def _check_classes(code: np.ndarray, classes: Sequence[str]) -> None:
-    if not len(code):
-        raise LabelledError("has no examples with a label")
-    if (code == code[0]).all():
-        only = shortened(classes[code[0]])
-        raise LabelledError(f"all labels are {only}: there is nothing to guess")
-    wrong = f"has {len(classes):,} classes"
-    if len(classes) >= len(code):
-        raise LabelledError(f"{wrong} in {len(code):,} examples: is the label column right?")
-    if len(classes) > MOST_ACTIONS:
-        most = f"and there can be at most {MOST_ACTIONS:,}"
-        raise LabelledError(f"{wrong}, {most}: is the label column right?")
+    refuse(not len(code), "has no examples with a label")
+    only = shortened(classes[code[0]])
+    refuse((code == code[0]).all(), f"all labels are {only}: there is nothing to guess")
+    found, right = f"has {len(classes):,} classes", "is the label column right?"
+    refuse(len(classes) >= len(code), f"{found} in {len(code):,} examples: {right}")
+    most = f"and there can be at most {MOST_ACTIONS:,}"
+    refuse(len(classes) > MOST_ACTIONS, f"{found}, {most}: {right}")
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
@@ -142,11 +132,11 @@ def _plain(labels: Values) -> Values:
         return labels
     if labels.ndim != 1 and labels.size == len(labels):
         labels = labels.ravel()
-    if labels.ndim != 1 or labels.dtype.kind not in "buifUS":
-        raise LabelledError(
-            f"labels must be one number or word for each example, "
-            f"got {labels.dtype} of shape {labels.shape}"
-        )
+    refuse(
+        labels.ndim != 1 or labels.dtype.kind not in "buifUS",
+        f"labels must be one number or word for each example, got {labels.dtype} of shape "
+        f"{labels.shape}",
+    )
     return as_text(labels).astype(object) if labels.dtype.kind in "US" else labels
 
 
@@ -204,8 +194,7 @@ def table_features(table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
             kept.append(values)
             widths.append(width)
     left_out = _listed(constant, "never vary") + _listed(identifiers, "only tell rows apart")
-    if not kept:
-        raise LabelledError("; ".join(["has no features to tell labels by", *left_out]))
+    refuse(not kept, "; ".join(["has no features to tell labels by", *left_out]))
     # A nominal column that varies has two values or more.
     nominal = [width for width in widths if width > 1]
     notes = left_out + _filled(missing[True], len(table) * widths.count(1))
@@ -226,17 +215,15 @@ def matrix_features(
     Bytes, as of images, stay bytes; other numbers become single precision if that can hold them.
     Missing ones become the mean of their column.
     """
-    if values.dtype.kind not in "buif":
-        raise LabelledError(f"features must be numbers, got {values.dtype}")
-    if values.ndim < 2 or not values.size:
-        raise LabelledError(f"features must be of shape (examples, features), got {values.shape}")
+    refuse(values.dtype.kind not in "buif", f"features must be numbers, got {values.dtype}")
+    got = f"(examples, features), got {values.shape}"
+    refuse(values.ndim < 2 or not values.size, f"features must be of shape {got}")
     values = values.reshape(len(values), -1)
     if values.dtype.kind == "b" or values.dtype == np.uint8:
         return values.astype(np.uint8, copy=False), []
     missing = np.isnan(values)
     empty = missing.all(axis=0)
-    if empty.all():
-        raise LabelledError("features are all missing")
+    refuse(empty.all(), "features are all missing")
     _check_finite(values, names)
     if not missing.any():
         return _narrow(values), []
@@ -273,11 +260,11 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 def _joined(columns: list[np.ndarray], widths: list[int]) -> np.ndarray:
     """Return columns side by side, (rows, features); those wider than 1 are codes."""
     rows, width = len(columns[0]), sum(widths)
-    if width * rows > MOST_NUMBERS:
-        raise LabelledError(
-            f"would have {width:,} features in {rows:,} examples, which is too much: "
-            "leave out columns that have many values"
-        )
+    refuse(
+        width * rows > MOST_NUMBERS,
+        f"would have {width:,} features in {rows:,} examples, which is too much: "
+        "leave out columns that have many values",
+    )
     kinds = [each.dtype for each in columns if each.dtype.kind == "f"]
     features = np.zeros((rows, width), np.result_type(np.float32, *kinds))
     for end, width, column in zip(np.cumsum(widths), widths, columns, strict=True):

@@ -27,6 +27,12 @@ class LabelledError(BciiglError):
     """What is wrong with labelled data, or with what is asked of it."""
 
 
+def refuse(wrong: object, message: str) -> None:
+    """Raise an error with a message if something is wrong."""
+    if wrong:
+        raise LabelledError(message)
+
+
 @dataclass(frozen=True, eq=False)
 class Labelled:
     """Examples with labels.
@@ -115,11 +121,11 @@ def coded(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
 
 def action_inclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
     """Answer with an image of the digit (a + 6 r - 3) mod 10: the paper's MNIST experiment."""
-    if 6 % guesses.n_actions == 0:
-        raise LabelledError(
-            f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
-            "answered by images of the same class"
-        )
+    refuse(
+        6 % guesses.n_actions == 0,
+        f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
+        "answered by images of the same class",
+    )
     shown = (guesses.action + 6 * guesses.reward - 3) % guesses.n_actions
     return pictures(shown, guesses, rng)
 
@@ -151,11 +157,9 @@ def pictures(shown: np.ndarray, guesses: Guesses, rng: np.random.Generator) -> n
     first = np.cumsum(count) - count
     own = guesses.label[guesses.row] == shown
     choices = count[shown] - own
-    if choices.min() < 1:
-        lonely = shown[choices.argmin()]
-        raise LabelledError(
-            f"an answer shows another example of a class, and class {lonely} has {count[lonely]}"
-        )
+    lonely = shown[choices.argmin()]
+    few = f"and class {lonely} has {count[lonely]}"
+    refuse(choices.min() < 1, f"an answer shows another example of a class, {few}")
     drawn = rng.integers(choices)
     # Where the context is of the class that is shown, count on from it, round to the one before.
     from_own = (place[guesses.row] - first[shown] + 1 + drawn) % np.maximum(count[shown], 1)
@@ -223,10 +227,8 @@ def _drawn(
         return rng.integers(actions, size=len(examples)), None
     probability = np.asarray(policy(examples), float)
     whole = probability.shape == (len(examples), actions) and (probability >= 0).all()
-    if not whole or not np.allclose(probability.sum(axis=1), 1):
-        raise LabelledError(
-            f"a policy should give each of {actions} actions a probability for each example"
-        )
+    should = f"should give each of {actions} actions a probability for each example"
+    refuse(not whole or not np.allclose(probability.sum(axis=1), 1), f"a policy {should}")
     level = rng.random((len(examples), 1)) * probability.sum(axis=1, keepdims=True)
     action = (probability.cumsum(axis=1) <= level).sum(axis=1)
     # Rounding must not lead to an action that cannot be.
