@@ -32,8 +32,9 @@ NAMES = (
 )  # fmt: skip
 """As the paper calls them, in its order."""
 
-# What takes long is measured on at most MOST_ROWS examples. Of wide data they are fewer, so that
-# there are at most MOST_VALUES values, but never fewer than LEAST_ROWS.
+# All but counts, shares of zeros and class entropy is measured on at most MOST_ROWS examples, drawn
+# at random. Of wide data they are fewer, so that there are at most MOST_VALUES values, but never
+# fewer than LEAST_ROWS.
 MOST_ROWS, MOST_VALUES, LEAST_ROWS = 5_000, 5_000_000, 500
 INFORMATION_COLUMNS = 1_000
 """Of wider data, information is measured in this many features, drawn at random."""
@@ -79,10 +80,6 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
     components are of the features as they are, as in Lorena's. For entropy and information,
     features with more than 10 values are cut into 10 bins of nearly equal numbers; the estimate is
     the plain one from frequencies, which is too high where examples are few.
-
-    Of more than 5,000 examples, 5,000 are drawn for all but counts, shares of zeros, and class
-    entropy; fewer of more than 1,000 features. Information is measured in 1,000 of the features
-    if there are more.
     """
     with warnings.catch_warnings():
         # scikit-learn asks whether labels with few examples each are numbers.

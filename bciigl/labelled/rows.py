@@ -144,12 +144,10 @@ class Average:
 def averages(rows: Sequence[LabelledRow]) -> list[Average]:
     """Return what learners reach on average over the subsets that there are datasets of."""
     found = []
-    for feedback, (subset, has) in product(
-        dict.fromkeys(row.feedback for row in rows), SUBSETS.items()
-    ):
-        mine = [
-            row for row in rows if row.feedback == feedback and has(row.dataset.n, row.dataset.k)
-        ]
+    rules = dict.fromkeys(row.feedback for row in rows)
+    for feedback, (subset, has) in product(rules, SUBSETS.items()):
+        mine = [row for row in rows if row.feedback == feedback]
+        mine = [row for row in mine if has(row.dataset.n, row.dataset.k)]
         if mine:
             found.append(_constant(subset, feedback, mine))
         bandit = [row.accuracy.mean for row in mine if row.learner == BANDIT.id]

@@ -1,6 +1,7 @@
 """Where labelled data are: files, folders of files, and OpenML."""
 
 import os
+import re
 import warnings
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -12,7 +13,7 @@ from sklearn.datasets import fetch_openml
 from bciigl.base.errors import did_you_mean, printable
 from bciigl.labelled.arrays import is_idx, read_idx, read_npz
 from bciigl.labelled.examples import labelled, natural_order
-from bciigl.labelled.rules import Labelled, LabelledError
+from bciigl.labelled.rules import Labelled, LabelledError, refuse
 from bciigl.labelled.tables import read_arff, read_csv
 
 ENDINGS = {".npz": "npz", ".arff": "arff", ".csv": "csv", ".tsv": "csv"}
@@ -34,15 +35,13 @@ class Source:
     def __post_init__(self) -> None:
         """Refuse what cannot be read."""
         kinds = (*ARRAYS, *TABLES, OPENML)
-        if self.kind not in kinds:
-            near = did_you_mean(self.kind, kinds)
-            raise LabelledError(f"{self}: unknown kind {self.kind!r}{near}")
-        digits = self.place.isascii() and self.place.isdigit()
-        if self.kind == OPENML and not (digits and int(self.place) > 0):
-            raise LabelledError(f"{self}: the id of a dataset is a whole number above 0")
-        if self.label is not None and self.kind in ARRAYS:
-            chosen = f"a label column ({self.label!r}) cannot be chosen"
-            raise LabelledError(f"{self}: has no columns with names, so {chosen}")
+        near = did_you_mean(self.kind, kinds)
+        refuse(self.kind not in kinds, f"{self}: unknown kind {self.kind!r}{near}")
+        whole = self.kind != OPENML or re.fullmatch("0*[1-9][0-9]*", self.place)
+        refuse(not whole, f"{self}: the id of a dataset is a whole number above 0")
+        named = self.label is not None and self.kind in ARRAYS
+        chosen = f"a label column ({self.label!r}) cannot be chosen"
+        refuse(named, f"{self}: has no columns with names, so {chosen}")
 
     def __str__(self) -> str:
         """Return what errors call it."""
@@ -54,8 +53,7 @@ class Source:
             if self.kind == OPENML:
                 return _read_openml(int(self.place), self.label)
             path = Path(self.place)
-            if not path.exists():
-                raise LabelledError("no such file")
+            refuse(not path.exists(), "no such file")
             if self.kind in ARRAYS:
                 return ARRAYS[self.kind](path)
             return TABLES[self.kind](path, self.label)
@@ -81,8 +79,7 @@ def _read_openml(openml_id: int, label: str | None) -> Labelled:
         except Exception as error:  # damaged answers fail in as many ways as there are decoders
             reason = printable(str(error.args[0] if error.args else error)).rstrip(".")
             raise LabelledError(f"cannot be read ({reason}); {INSTEAD}") from error
-    if found.target is None:
-        raise LabelledError("OpenML names no column of labels; name it with --label")
+    refuse(found.target is None, "OpenML names no column of labels; name it with --label")
     if found.target.ndim > 1:
         names = ", ".join(found.target.columns)
         raise LabelledError(f"has several columns of labels ({names}); choose one with --label")
@@ -108,8 +105,7 @@ def find_sources(place: str | os.PathLike, *, label: str | None = None) -> list[
     try:
         if path.is_dir():
             return _of_folder(path, label)
-        if not path.exists():
-            raise LabelledError(f"{path}: no such file or folder")
+        refuse(not path.exists(), f"{path}: no such file or folder")
     except OSError as error:
         raise LabelledError(f"{path}: {error.strerror or error}") from error
     if kind := _kind_of(path):
@@ -121,8 +117,7 @@ def find_sources(place: str | os.PathLike, *, label: str | None = None) -> list[
 def _of_folder(folder: Path, label: str | None) -> list[Source]:
     shown = [each for each in folder.iterdir() if each.is_file() and each.name[0] != "."]
     found = {each.name: kind for each in shown if (kind := _kind_of(each))}
-    if not found:
-        raise LabelledError(f"{folder}: no datasets in this folder; known are {KNOWN}")
+    refuse(not found, f"{folder}: no datasets in this folder; known are {KNOWN}")
     files = natural_order([name for name, kind in found.items() if kind != "idx"])
     sources = [Source(found[name], str(folder / name), label) for name in files]
     return sources + [Source("idx", str(folder), label)] * ("idx" in found.values())

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bciigl.base.errors import did_you_mean, printable, shortened
 from bciigl.labelled.examples import is_number, labelled, name_and_id
-from bciigl.labelled.rules import Labelled, LabelledError
+from bciigl.labelled.rules import Labelled, LabelledError, refuse
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "#N/A")
 MISSING_LABEL = ("", "?", "NA", "NaN", "nan")
@@ -38,8 +38,7 @@ def read_csv(path: Path, label: str | None = None) -> Labelled:
     text = _read_text(path)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
     names = _csv_names(text, delimiter)
-    if not any(names):
-        raise LabelledError("is empty; its first line should name the columns")
+    refuse(not any(names), "is empty; its first line should name the columns")
     # A column called y is the label only if no other can be: it may be a coordinate.
     chosen = _label_column(names, label, ("class", "label", "target"), ("y",))
     missing: dict[int, Sequence[str]] = dict.fromkeys(range(len(names)), MISSING)
@@ -60,8 +59,7 @@ def read_csv(path: Path, label: str | None = None) -> Labelled:
             )
     except (pd.errors.ParserWarning, ValueError) as error:
         raise LabelledError(f"is not a table: {_reason(error, len(names))}") from error
-    if table.empty:
-        raise LabelledError("has a line that names the columns, and no rows")
+    refuse(table.empty, "has a line that names the columns, and no rows")
     # As numbers if all are, so that 1 and 1.0 are one class.
     if all(map(is_number, table[chosen].dropna().unique())):
         table[chosen] = pd.to_numeric(table[chosen])
@@ -96,8 +94,7 @@ def read_arff(path: Path, label: str | None = None) -> Labelled:
 
 def _read_text(path: Path) -> str:
     content = path.read_bytes()
-    if b"\0" in content:
-        raise LabelledError("is not a text file")
+    refuse(b"\0" in content, "is not a text file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -113,17 +110,15 @@ def _label_column(
     named += f" and {len(columns) - LISTED:,} more" if len(columns) > LISTED else ""
     named += "; should the first line name the columns?" if any(map(is_number, columns)) else ""
     if label is not None:
-        if not (count := columns.count(label)):
-            near = did_you_mean(label, columns)
-            raise LabelledError(f"has no column {shortened(label)}{near}{named}")
-        if count > 1:
-            raise LabelledError(f"has {count} columns called {shortened(label)}")
+        count, called = columns.count(label), shortened(label)
+        refuse(count > 1, f"has {count} columns called {called}")
+        if not count:  # the nearest of many names takes long to find
+            raise LabelledError(f"has no column {called}{did_you_mean(label, columns)}{named}")
         return columns.index(label)
     for names in usual:
         found = [place for place, each in enumerate(columns) if each.lower() in names]
-        if len(found) > 1:
-            choice = " or ".join(printable(columns[each]) for each in found)
-            raise LabelledError(f"which column has the labels, {choice}? Name it with --label")
+        choice = " or ".join(printable(columns[each]) for each in found)
+        refuse(len(found) > 1, f"which column has the labels, {choice}? Name it with --label")
         if found:
             return found[0]
     if last:
@@ -178,30 +173,26 @@ def _arff_columns(lines: Iterator[tuple[int, str]]) -> list[Column]:
     for number, line in lines:
         word = line.split(None, 1)[0].lower()
         if word == "@data":
-            if not columns:
-                raise LabelledError(f"line {number}: there is no @attribute before @data")
+            refuse(not columns, f"line {number}: there is no @attribute before @data")
             return columns
         if word.startswith("@attribute"):
             columns.append(_arff_column(number, line))
-        elif word != "@relation":
-            raise LabelledError(
-                f"line {number}: should be @relation, @attribute or @data, got {shortened(line)}"
-            )
+        else:
+            should = "should be @relation, @attribute or @data"
+            refuse(word != "@relation", f"line {number}: {should}, got {shortened(line)}")
     raise LabelledError("is not an ARFF file: it has no line @data")
 
 
 def _arff_column(number: int, line: str) -> Column:
     found = ATTRIBUTE.fullmatch(line)
-    if not found:
-        raise LabelledError(f"line {number}: should have a name and a kind, got {shortened(line)}")
+    refuse(not found, f"line {number}: should have a name and a kind, got {shortened(line)}")
     name, kind = _unquoted(found[1]), found[2]
     if kind.startswith("{"):
-        if "}" not in kind:
-            raise LabelledError(f"line {number}: a list of values has no end, }}")
+        refuse("}" not in kind, f"line {number}: a list of values has no end, }}")
         return name, set(cells(kind[1 : kind.rindex("}")]))
     kind = re.split(r"[\s\[%]", kind)[0].lower()
-    if kind not in NUMBERS + WORDS:
-        raise LabelledError(f"line {number}: columns of the kind {shortened(kind)} are not read")
+    known = kind in NUMBERS + WORDS
+    refuse(not known, f"line {number}: columns of the kind {shortened(kind)} are not read")
     return name, "number" if kind in NUMBERS else "text"
 
 
@@ -210,16 +201,12 @@ def _arff_rows(lines: Iterator[tuple[int, str]], columns: int) -> str:
     text = io.StringIO()
     rewritten = csv.writer(text, lineterminator="\n")
     for number, line in lines:
-        if line.startswith("{"):
-            raise LabelledError(f"line {number}: sparse rows, in braces, are not read")
+        refuse(line.startswith("{"), f"line {number}: sparse rows, in braces, are not read")
         row = cells(line) if "'" in line or '"' in line else line.split(",")
-        if len(row) != columns:
-            raise LabelledError(
-                f"line {number}: has {len(row)} cells, and there are {columns} columns"
-            )
+        few = f"has {len(row)} cells, and there are {columns} columns"
+        refuse(len(row) != columns, f"line {number}: {few}")
         rewritten.writerow(row)
-    if not text.tell():
-        raise LabelledError("has no rows after @data")
+    refuse(not text.tell(), "has no rows after @data")
     return text.getvalue()
 
 
