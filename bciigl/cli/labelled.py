@@ -1,9 +1,10 @@
-"""`bciigl reproduce table1` and `bciigl reproduce table3`: labelled data."""
+"""`bciigl reproduce table1`, `table3` and `features`: labelled data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,65 +14,14 @@ from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
     from bciigl.labelled.study import Dataset, LabelledStudy
-    from bciigl.report.table import Table
     from bciigl.study.run import Outcome
 
-
-class Asked(NamedTuple):
-    """What the options of all commands about labelled data ask for."""
-
-    data: tuple[str, ...]
-    label: str | None
-    openml: tuple[int, ...]
-    feedback: tuple[str, ...]
-    repeats: int | None
-    seed: int | None
-    jobs: int | None
-    cluster: str | None
-    share: tuple[int, int] | None
-
-    def given(self) -> dict[str, Any]:
-        """Return what was given of what a table has defaults for."""
-        from bciigl.labelled.rules import find_rule
-
-        for rule in self.feedback:
-            find_rule(rule)
-        rules = tuple(dict.fromkeys(self.feedback)) or None
-        given = {"feedback": rules, "repeats": self.repeats, "seed": self.seed}
-        return {name: value for name, value in given.items() if value is not None}
-
-    def datasets(self, usual: Sequence[int]) -> list[Dataset]:
-        """Return the datasets asked for, by default the usual ones of OpenML, read with a bar.
-
-        Of several usual ones, those that cannot be had are told and left out, but not the first.
-        """
-        from bciigl.labelled.rules import LabelledError
-        from bciigl.labelled.sources import Source, find_sources
-        from bciigl.labelled.study import describe
-
-        own = bool(self.data or self.openml)
-        sources = [each for place in self.data for each in find_sources(place, label=self.label)]
-        sources += [Source("openml", str(each)) for each in (self.openml if own else usual)]
-        found = []
-        with bar("reading datasets") as progress:
-            for number, source in enumerate(sources):
-                try:
-                    found.append(describe(source))
-                except LabelledError as error:
-                    if own or not found:
-                        raise
-                    click.echo(f"left out: {error}", err=True)
-                progress(number + 1, len(sources))
-        return found
-
-    def run(self, study: LabelledStudy, out: str) -> Outcome:
-        """Run a study with a progress bar."""
-        where = {"jobs": self.jobs, "cluster": self.cluster, "share": self.share}
-        return shared.run(study, out, doing="learning", **where)
+PLACES = ("jobs", "cluster", "share")
+"""Options that say where a study is run."""
 
 
-def labelled_options(command: Callable) -> Callable:
-    """Add the options that `Asked` has."""
+def _labelled_command(out: str) -> Callable[[Callable], click.Command]:
+    """Make a function a command with the options of all commands about labelled data."""
     options = [
         click.option(
             "--data",
@@ -95,24 +45,19 @@ def labelled_options(command: Callable) -> Callable:
             help="Only this feedback rule; may be repeated.",
         ),
         shared.run_options,
+        click.option("--out", metavar="FOLDER", type=click.Path(), help=out),
+        json_option,
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def made(function: Callable) -> click.Command:
+        for option in reversed(options):
+            function = option(function)
+        return click.command()(function)
+
+    return made
 
 
-out_option = click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Keep results here; by default in the table's name.",
-)
-
-
-@click.command()
-@labelled_options
-@out_option
-@json_option
+@_labelled_command("Keep results here; by default in the table's name.")
 def table1(out: str | None, as_json: bool, **options: Any) -> None:
     """Reproduce Table 1: labels of OpenML's datasets, guessed without labels.
 
@@ -123,14 +68,10 @@ def table1(out: str | None, as_json: bool, **options: Any) -> None:
 
     A finished repeat is kept at once: if it is stopped, the same command resumes it.
     """
-    asked = Asked(**options)
-    _reproduce(asked, table1_study(asked), out or "table1", as_json)
+    _reproduce(_table1_study(options), out or "table1", as_json, options)
 
 
-@click.command()
-@labelled_options
-@out_option
-@json_option
+@_labelled_command("Keep results here; by default in the table's name.")
 def table3(out: str | None, as_json: bool, **options: Any) -> None:
     """Reproduce Table 3: MNIST, answered with images of other digits.
 
@@ -142,53 +83,122 @@ def table3(out: str | None, as_json: bool, **options: Any) -> None:
     """
     from bciigl.labelled import paper
 
-    asked = Asked(**options)
-    given = asked.given()
-    study = paper.table3(asked.datasets([paper.MNIST_ID]), **given)
-    _reproduce(asked, study, out or "table3", as_json)
+    given = _given(options)
+    study = paper.table3(_datasets(options, [paper.MNIST_ID]), **given)
+    _reproduce(study, out or "table3", as_json, options)
 
 
-def table1_study(asked: Asked) -> LabelledStudy:
+@_labelled_command(
+    "The folder of Table 1's results, to which missing ones are added; by default table1."
+)
+def features(out: str | None, as_json: bool, **options: Any) -> None:
+    """Tell what makes a dataset learnable: 15 meta-features, and a forest that predicts success.
+
+    AI-IGL succeeds on a dataset where it reaches 0.7 of what is reached with known rewards. Takes
+    the results of `bciigl reproduce table1` with the same data, and adds those that are missing.
+    The published figures are told beside.
+    """
+    from bciigl.labelled.learnable import keep_learnability, learnability, measured
+    from bciigl.report.learnable import forest_table
+    from bciigl.report.methods import counted
+    from bciigl.study.store import cells_digest
+
+    study, out = _table1_study(options), out or "table1"
+    outcome = _run(study, out, options)
+    with bar("measuring datasets") as progress:
+        found = learnability(outcome.rows, measured(study, out, progress=progress))
+    keep_learnability(out, found, cells_digest(outcome.results))
+    if as_json:
+        echo_json([asdict(each) for each in found])
+    else:
+        for each in found:
+            words = f"results: {each.results}, {counted(len(each.datasets), 'dataset')}"
+            click.echo(f"{words}\n\n{forest_table(each.forests).as_text()}\n")
+            for reason in dict.fromkeys(one.reason for one in each.forests if one.reason):
+                which = "; ".join(one.subset for one in each.forests if one.reason == reason)
+                click.echo(f"- no forest ({which}): {reason}\n")
+    shared.tell_outcome(study, out, outcome, as_json, "repeats")
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given of what a table has defaults for."""
+    from bciigl.labelled.rules import find_rule
+
+    for rule in options["feedback"]:
+        find_rule(rule)
+    rules = tuple(dict.fromkeys(options["feedback"])) or None
+    given = {"feedback": rules, "repeats": options["repeats"], "seed": options["seed"]}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _datasets(options: dict[str, Any], usual: Sequence[int]) -> list[Dataset]:
+    """Return the datasets asked for, by default the usual ones of OpenML, read with a bar.
+
+    Of several usual ones, those that cannot be had are told and left out, but not the first.
+    """
+    from bciigl.labelled.rules import LabelledError
+    from bciigl.labelled.sources import Source, find_sources
+    from bciigl.labelled.study import describe
+
+    data, openml = options["data"], options["openml"]
+    own = bool(data or openml)
+    sources = [each for place in data for each in find_sources(place, label=options["label"])]
+    sources += [Source("openml", str(each)) for each in (openml if own else usual)]
+    found = []
+    with bar("reading datasets") as progress:
+        for number, source in enumerate(sources):
+            try:
+                found.append(describe(source))
+            except LabelledError as error:
+                if own or not found:
+                    raise
+                click.echo(f"left out: {error}", err=True)
+            progress(number + 1, len(sources))
+    return found
+
+
+def _table1_study(options: dict[str, Any]) -> LabelledStudy:
     """Return the study of Table 1 that is asked for; tell which datasets are left out."""
     from bciigl.labelled import paper
 
-    given = asked.given()
-    datasets = asked.datasets(paper.openml_ids())
+    given = _given(options)
+    datasets = _datasets(options, paper.openml_ids())
     study = paper.table1(datasets, **given)
     for words in paper.left_out(datasets):
         click.echo(words, err=True)
     return study
 
 
-def _reproduce(asked: Asked, study: LabelledStudy, out: str, as_json: bool) -> None:
-    from bciigl.labelled.paper import labelled_notes
-
-    outcome = asked.run(study, out)
-    if shared.worth_a_table(outcome, as_json, asked.share is not None):
-        if as_json:
-            echo_json([row.as_dict() for row in outcome.rows])
-        elif not outcome.rows:
-            click.echo("no results yet")
-        else:
-            for heading, table in _parts(study, outcome):
-                click.echo(f"{heading}\n\n{table.as_text()}\n")
-            for note in labelled_notes(study):
-                click.echo(f"- {note}")
-    shared.tell_outcome(study, out, outcome, as_json, "repeats")
+def _run(study: LabelledStudy, out: str, options: dict[str, Any]) -> Outcome:
+    return shared.run(study, out, doing="learning", **{name: options[name] for name in PLACES})
 
 
-def _parts(study: LabelledStudy, outcome: Outcome) -> Iterator[tuple[str, Table]]:
-    """Give the tables of a study, each with its heading."""
-    from bciigl.labelled.paper import TABLE3
+def _reproduce(study: LabelledStudy, out: str, as_json: bool, options: dict[str, Any]) -> None:
+    from bciigl.labelled.paper import TABLE3, labelled_notes
     from bciigl.labelled.rows import averages
     from bciigl.report.labelled import average_table, dataset_tables, learner_table
     from bciigl.report.study_tables import over_repeats
 
+    outcome = _run(study, out, options)
     rows = outcome.rows
-    words = over_repeats(rows, "repeat")
-    if study.table == TABLE3:
-        yield words, learner_table(rows)
-        return
-    for rule, table in dataset_tables(rows).items():
-        yield f"feedback {rule}: {words}", table
-    yield "means over datasets, ± standard error over them", average_table(averages(rows))
+    if not shared.worth_a_table(outcome, as_json, options["share"] is not None):
+        pass
+    elif as_json:
+        echo_json([row.as_dict() for row in rows])
+    elif not rows:
+        click.echo("no results yet")
+    else:
+        words = over_repeats(rows, "repeat")
+        if study.table == TABLE3:
+            tables = {words: learner_table(rows)}
+        else:
+            tables = {
+                f"feedback {rule}: {words}": each for rule, each in dataset_tables(rows).items()
+            }
+            heading = "means over datasets, ± standard error over them"
+            tables[heading] = average_table(averages(rows))
+        for heading, table in tables.items():
+            click.echo(f"{heading}\n\n{table.as_text()}\n")
+        for note in labelled_notes(study):
+            click.echo(f"- {note}")
+    shared.tell_outcome(study, out, outcome, as_json, "repeats")

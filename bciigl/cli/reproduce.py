@@ -8,8 +8,7 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
-from bciigl.cli.features import features
-from bciigl.cli.labelled import table1, table3
+from bciigl.cli.labelled import features, table1, table3
 from bciigl.cli.output import json_option, path_option
 
 

@@ -25,14 +25,9 @@ ITERATIONS = 60
 
 
 class Linear(NamedTuple):
-    """A policy with a decoder.
+    """A policy with a decoder: weights and biases, (features + 1, actions) of each.
 
-    Attributes
-    ----------
-    policy : array, (context features + 1, actions)
-        Weights and bias of each action's score.
-    decoder : array, (feedback features + 1, actions)
-        Weights and bias of the log-likelihood ratio of each action's reward.
+    They give each action's score, and the log-likelihood ratio of each action's reward.
     """
 
     policy: np.ndarray
@@ -46,15 +41,9 @@ class Linear(NamedTuple):
 
 
 def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linear:
-    """Return the policy and the decoder that L-BFGS reaches from a start.
+    """Return the policy and the decoder that L-BFGS reaches from a start, with scaled data.
 
-    Parameters
-    ----------
-    data : Prepared
-        Centred and scaled.
-    start : Linear
-    ridge : float
-        On the weights, not on the biases; in units of one trial's evidence.
+    The ridge is on the weights, not on the biases, in units of one trial's evidence.
     """
     # By action, so that the decoder of each needs to see its own trials alone.
     data = data.rows(np.argsort(data.action, kind="stable"))
@@ -62,11 +51,11 @@ def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linea
     mine = [slice(end - count, end) for end, count in zip(ends, data.taken, strict=True)]
     taken = np.maximum(data.taken, 1)
     rows = np.arange(data.trials)
-    shapes = [each.shape for each in start]
 
     def unpacked(parameters: np.ndarray) -> Linear:
-        parts = np.split(parameters, [start.policy.size])
-        return Linear(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+        # Each has a row for each feature and one for the bias.
+        policy, decoder = np.split(parameters, [start.policy.size])
+        return Linear(policy.reshape(-1, data.n_actions), decoder.reshape(-1, data.n_actions))
 
     def mean_of_action(values: np.ndarray) -> np.ndarray:
         return (np.bincount(data.action, values, data.n_actions) / taken)[data.action]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -36,7 +35,6 @@ from bciigl.study.published import lines
 from bciigl.study.results import Kept
 
 FILE = "features.json"
-DAMAGED = "is damaged; delete it to have it made again"
 PUBLISHED = "published"
 """What the paper's own results on the datasets at hand are called."""
 TABLE4 = "published, all sets"
@@ -44,14 +42,10 @@ TABLE4 = "published, all sets"
 SUCCESS = 0.7
 """AI-IGL's accuracy by the contextual bandit's, from which on it counts as a success."""
 TREES, FOLDS, SEED = 100, 10, 0
-LEAST_CLASSES = 3
-"""The paper's datasets have at least three classes."""
 SUBSETS = {"K>=3": math.inf, "N/K<=1000": 1000.0, "N/K<=200": 200.0}
 """The paper's subsets of datasets, and the most examples a class that are in them."""
 ALONE = "K>=3, n_by_k alone"
 GROUPED = "K>=3, sets of equal N and K in one fold"
-SIZES = ("n", "n_by_sqrt_k", "n_by_k")
-"""The meta-features that follow from the numbers of examples and classes."""
 
 F1 = tuple[float | None, float | None, float | None]
 """Of failures, of successes, and their mean; the paper has some means only."""
@@ -63,25 +57,12 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Forest:
-    """How well a forest tells successes from failures, and by what.
+    """How well a forest tells successes from failures of a subset of datasets, and by what.
 
-    Attributes
-    ----------
-    subset : str
-        Which datasets it is about.
-    datasets, successes : int
-    f1_failure, f1_success, f1 : float or None
-        Of the predictions for datasets that the forest has not seen, all folds taken together; the
-        last is the mean of the two. None where they cannot be had.
-    importances : dict
-        Of each meta-feature: the mean decrease in impurity, which is information gained, of a
-        forest grown on all datasets. They add up to 1.
-    published : tuple or None
-        What the paper has of `f1_failure`, `f1_success` and `f1`.
-    folds : int
-        Fewer than 10 where there are fewer successes or failures.
-    reason : str
-        Why there is no F1.
+    F1 are of the predictions for datasets that the forest has not seen, all folds taken together;
+    there are fewer than 10 folds where successes or failures are fewer. Where there is no F1,
+    `reason` says why. The importance of a meta-feature is the mean decrease in impurity, which is
+    information gained, of a forest grown on all datasets: they add up to 1.
     """
 
     subset: str
@@ -98,49 +79,30 @@ class Forest:
 
 @dataclass(frozen=True)
 class Learnability:
-    """What a set of results says about what makes a dataset learnable.
+    """What results say about what makes a dataset learnable.
 
-    Attributes
-    ----------
-    results : str
-        Whose results: a feedback rule's name, `PUBLISHED` or `TABLE4`.
-    datasets : list of dict
-        Of each its meta-features, ``dataset``, ``name`` and ``relative``.
-    forests : list of Forest
+    The results are called by a feedback rule's name, `PUBLISHED` or `TABLE4`. Of each dataset there
+    are its meta-features, ``dataset``, ``name`` and ``relative``.
     """
 
     results: str
     datasets: list[dict[str, Any]]
     forests: list[Forest]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, as for JSON."""
-        return asdict(self)
-
 
 class _Document(Kept):
     """What `FILE` has: meta-features, and what was found with them in which finished cells."""
 
     bciigl: str
-    features: dict[str, dict[str, FiniteFloat]]
+    features: MetaFeatures
     cells: str = ""
-    learnability: list[dict[str, Any]] = Field(default_factory=list)
+    learnability: list[Learnability] = []
 
 
 def measured(
     study: LabelledStudy, folder: str | os.PathLike, progress: Progress = silent
 ) -> MetaFeatures:
-    """Return the meta-features of a study's datasets; what is measured anew is kept in its folder.
-
-    Parameters
-    ----------
-    study : LabelledStudy
-        It knows where its data are.
-    folder : path-like
-        Where its results are.
-    progress : function, optional
-        Called with how many datasets are measured, and how many there are.
-    """
+    """Return meta-features of a study's datasets; what is measured anew is kept in its folder."""
     found = dict(_read(folder).features)
     for number, dataset in enumerate(study.datasets):
         progress(number, len(study.datasets))
@@ -155,31 +117,26 @@ def measured(
 
 def keep_learnability(folder: str | os.PathLike, found: Sequence[Learnability], cells: str) -> None:
     """Write what was found beside the meta-features, and the digest of the cells that it is of."""
-    documents = [each.as_dict() for each in found]
+    documents = [asdict(each) for each in found]
     _write(folder, features=_read(folder).features, cells=cells, learnability=documents)
 
 
 def read_learnability(folder: str | os.PathLike, cells: str) -> list[Learnability] | None:
     """Return what was found with these finished cells; None if it was found with others."""
     document = _read(folder)
-    if document.cells != cells:
-        return None if document.features else []
-    try:
-        return TypeAdapter(list[Learnability]).validate_python(document.learnability)
-    except ValidationError:
-        raise StudyError(f"{Path(folder) / FILE}: {DAMAGED}") from None
+    if document.cells == cells:
+        return document.learnability
+    return None if document.features else []
 
 
 def _read(folder: str | os.PathLike) -> _Document:
     path, empty = Path(folder) / FILE, _Document(bciigl=__version__, features={})
-    if not path.exists():
-        return empty
     try:
-        document = read_json(path, _Document, error=StudyError)
+        document = read_json(path, _Document, error=StudyError) if path.exists() else empty
+        if any(set(each) != set(NAMES) for each in document.features.values()):
+            raise StudyError("other meta-features")
     except StudyError:
-        raise StudyError(f"{path}: {DAMAGED}") from None
-    if any(set(each) != set(NAMES) for each in document.features.values()):
-        raise StudyError(f"{path}: {DAMAGED}")
+        raise StudyError(f"{path}: is damaged; delete it to have it made again") from None
     return document if document.bciigl == __version__ else empty
 
 
@@ -189,35 +146,27 @@ def _write(folder: str | os.PathLike, **document: Any) -> None:
 
 
 def learnability(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Learnability]:
-    """Return what the results say: of each feedback rule, then of the paper's own.
-
-    Parameters
-    ----------
-    rows : sequence of LabelledRow
-        The table of the study.
-    features : dict
-        As `measured` gives them.
-    """
+    """Return what the results say: of each feedback rule, then of the paper's own."""
 
     def point(dataset: Dataset, relative: float) -> dict[str, Any]:
         about = {"dataset": dataset.id, "name": dataset.name}
         return {**about, **features[dataset.digest], "relative": relative}
 
     mine = [row for row in rows if row.learner == AI_IGL.id and row.dataset.digest in features]
-    found = []
-    for feedback in dict.fromkeys(row.feedback for row in mine):
-        points = [
+    paper = {each["dataset"]: each for each in published_points()}
+    found = {
+        feedback: [
             point(row.dataset, row.relative)
             for row in mine
             if row.feedback == feedback and row.relative is not None
         ]
-        found.append(Learnability(feedback, points, forests(points)))
-    paper = {each["dataset"]: each for each in published_points()}
-    known = {row.dataset.digest: row.dataset for row in mine if row.dataset.openml_id in paper}
+        for feedback in dict.fromkeys(row.feedback for row in mine)
+    }
+    known = dict.fromkeys(row.dataset for row in mine if row.dataset.openml_id in paper)
     if known:
-        points = [point(each, paper[each.openml_id]["relative"]) for each in known.values()]
-        found.append(Learnability(PUBLISHED, points, forests(points)))
-    return [*found, Learnability(TABLE4, list(paper.values()), published_forests())]
+        found[PUBLISHED] = [point(each, paper[each.openml_id]["relative"]) for each in known]
+    ours = [Learnability(name, points, forests(points)) for name, points in found.items()]
+    return [*ours, Learnability(TABLE4, list(paper.values()), published_forests())]
 
 
 def published_points() -> list[dict[str, Any]]:
@@ -236,14 +185,13 @@ def published_points() -> list[dict[str, Any]]:
 
 @cache
 def _published_forests() -> tuple[Forest, ...]:
-    return tuple(forests(published_points(), SIZES))
+    return tuple(forests(published_points(), ("n", "n_by_sqrt_k", "n_by_k")))
 
 
 def published_forests() -> list[Forest]:
-    """Return what the published accuracies of all 271 datasets say: no data are needed.
+    """Return what the published accuracies of all 271 datasets say, by their sizes alone.
 
-    The forests are by the three meta-features that follow from the numbers of examples and classes.
-    The paper's F1 beside them is by all 15.
+    The paper's F1 beside them is by all 15 meta-features.
     """
     return list(_published_forests())
 
@@ -254,20 +202,13 @@ def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Fores
     These two are of all datasets: by ``n_by_k`` alone, and with datasets that have the same numbers
     of examples and classes in one fold, as they may be variants of the same data. Datasets with
     two classes are left out, as in the paper.
-
-    Parameters
-    ----------
-    points : sequence of mappings
-        Of each dataset its meta-features, and ``relative``. Other fields are ignored.
-    names : sequence of str
-        The meta-features that are used.
     """
 
     def classes(point: Point) -> int:
         # Divided and rounded, as classes are not among the meta-features.
         return round(point["n"] / point["n_by_k"])
 
-    points = [each for each in points if classes(each) >= LEAST_CLASSES]
+    points = [each for each in points if classes(each) >= 3]
     paper = {
         line["subset"]: tuple(
             float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
@@ -294,11 +235,19 @@ def forest(
     values = np.array([[each[name] for name in names] for each in points], float)
     success = np.array([each["relative"] >= SUCCESS for each in points], bool)
     groups = range(len(success)) if groups is None else groups
-    folds, reason = _folds(success, groups)
+    numbers = {each: number for number, each in enumerate(dict.fromkeys(groups))}
+    group = np.array([numbers[each] for each in groups], int)
+    folds, reason = _folds(success, group)
     counts = (subset, len(success), int(success.sum()))
     if reason:
         return Forest(*counts, published=published, reason=reason)
-    found = _predicted(values, success, groups, folds)
+    alone = len(numbers) == len(success)
+    kind = StratifiedKFold if alone else StratifiedGroupKFold
+    splits = kind(folds, shuffle=True, random_state=SEED)
+    found = np.zeros(len(success), bool)
+    for train, test in splits.split(group, success, None if alone else group):
+        if len(test):  # large groups can leave a fold with nothing in it
+            found[test] = _grown(values[train], success[train]).predict(values[test])
     failure, succeeded = (
         float(f1_score(success, found, pos_label=label, zero_division=0)) for label in (False, True)
     )
@@ -308,36 +257,16 @@ def forest(
     return Forest(*counts, failure, succeeded, mean, importances, published, folds)
 
 
-def _folds(success: np.ndarray, groups: Sequence[Hashable]) -> tuple[int, str]:
+def _folds(success: np.ndarray, group: np.ndarray) -> tuple[int, str]:
     """Return how many folds can have successes and failures each, or why there are none."""
     least = FOLDS
-    for name, wanted in (("successes", True), ("failures", False)):
-        mine = {group for group, each in zip(groups, success, strict=True) if each == wanted}
-        count = int(np.sum(success == wanted))
-        if count < 2:
-            return 0, f"needs at least 2 {name} to predict one from another, has {count}"
+    for name, mine in (("successes", group[success]), ("failures", group[~success])):
         if len(mine) < 2:
-            return 0, f"all {count} {name} are variants of one dataset"
-        least = min(least, len(mine))
+            return 0, f"needs at least 2 {name} to predict one from another, has {len(mine)}"
+        if len(np.unique(mine)) < 2:
+            return 0, f"all {len(mine)} {name} are variants of one dataset"
+        least = min(least, len(np.unique(mine)))
     return least, ""
-
-
-def _predicted(
-    values: np.ndarray, success: np.ndarray, groups: Sequence[Hashable], folds: int
-) -> np.ndarray:
-    """Return what forests say of the datasets that they have not seen."""
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    group = np.array([numbers[each] for each in groups])
-    alone = len(numbers) == len(success)
-    kind = StratifiedKFold if alone else StratifiedGroupKFold
-    splits = kind(folds, shuffle=True, random_state=SEED).split(
-        group, success, None if alone else group
-    )
-    found = np.zeros(len(success), bool)
-    for train, test in splits:
-        if len(test):  # large groups can leave a fold with nothing in it
-            found[test] = _grown(values[train], success[train]).predict(values[test])
-    return found
 
 
 def _grown(values: np.ndarray, success: np.ndarray) -> RandomForestClassifier:

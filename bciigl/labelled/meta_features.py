@@ -11,8 +11,6 @@ computes some of them differently: see `meta_features`.
 """
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -34,8 +32,9 @@ NAMES = (
 )  # fmt: skip
 """As the paper calls them, in its order."""
 
-# What takes long is measured on at most MOST_ROWS examples. Of wide data they are fewer, so that
-# there are at most MOST_VALUES values, but never fewer than LEAST_ROWS.
+# All but counts, shares of zeros and class entropy is measured on at most MOST_ROWS examples, drawn
+# at random. Of wide data they are fewer, so that there are at most MOST_VALUES values, but never
+# fewer than LEAST_ROWS.
 MOST_ROWS, MOST_VALUES, LEAST_ROWS = 5_000, 5_000_000, 500
 INFORMATION_COLUMNS = 1_000
 """Of wider data, information is measured in this many features, drawn at random."""
@@ -45,10 +44,6 @@ LEAST_INFORMATION = 1e-6
 """Nats. Less than this counts as this in the noise to signal ratio, which would have no end."""
 LEAST_RANGE = 1e-9
 """Of features from 0 to 1: those that vary less in the examples of some folds do not vary there."""
-
-
-class MetaFeatureError(BciiglError):
-    """Data of which nothing can be measured."""
 
 
 def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
@@ -85,21 +80,17 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
     components are of the features as they are, as in Lorena's. For entropy and information,
     features with more than 10 values are cut into 10 bins of nearly equal numbers; the estimate is
     the plain one from frequencies, which is too high where examples are few.
-
-    Of more than 5,000 examples, 5,000 are drawn for all but counts, shares of zeros, and class
-    entropy; fewer of more than 1,000 features. Information is measured in 1,000 of the features
-    if there are more.
-
-    Parameters
-    ----------
-    data : Labelled
-        At least two examples with a feature.
-    rng : Generator
-        For examples and features that are drawn, and folds.
     """
+    with warnings.catch_warnings():
+        # scikit-learn asks whether labels with few examples each are numbers.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
+        return dict(zip(NAMES, map(float, _measured(data, rng)), strict=True))
+
+
+def _measured(data: Labelled, rng: np.random.Generator) -> tuple[float, ...]:
     shape = np.shape(data.features)
     if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
-        raise MetaFeatureError(
+        raise BciiglError(
             f"{shortened(data.name)}: meta-features should have at least 2 examples with 1 feature "
             f"to be measured in, got an array of shape {shape}"
         )
@@ -113,7 +104,7 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
     classes = len(data.classes)
     nearest = KNeighborsClassifier(1)
     node = DecisionTreeClassifier(criterion="entropy", max_depth=1, random_state=0)
-    values = (
+    return (
         accuracy(nearest, scaled, label, fold),
         accuracy(node, scaled, label, fold),
         two_valued(data.features, sample),
@@ -130,7 +121,6 @@ def meta_features(data: Labelled, rng: np.random.Generator) -> dict[str, float]:
         examples / np.sqrt(classes),
         examples / classes,
     )
-    return dict(zip(NAMES, map(float, values), strict=True))
 
 
 def drawn_rows(examples: int, features: int, rng: np.random.Generator) -> np.ndarray:
@@ -152,10 +142,8 @@ def unit_range(values: np.ndarray) -> np.ndarray:
 
 
 def folds_of(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a fold for each example, with every class spread as evenly as it can be.
-
-    Unlike scikit-learn's, these take classes with fewer examples than there are folds.
-    """
+    """Return a fold for each example, with every class spread as evenly as it can be."""
+    # Unlike scikit-learn's, these take classes with fewer examples than there are folds.
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), int)
@@ -171,29 +159,21 @@ def accuracy(
     Where no feature varies in what it is fitted to, the most frequent class is guessed.
     """
     right = 0
-    with _few_of_a_class():
-        for each in np.unique(fold):
-            test = fold == each
-            known = values[~test]
-            varies = np.ptp(known, axis=0).max() > LEAST_RANGE
-            fitted = (model if varies else DummyClassifier()).fit(known, label[~test])
-            right += np.sum(fitted.predict(values[test]) == label[test])
+    for each in np.unique(fold):
+        test = fold == each
+        known = values[~test]
+        varies = np.ptp(known, axis=0).max() > LEAST_RANGE
+        fitted = (model if varies else DummyClassifier()).fit(known, label[~test])
+        right += np.sum(fitted.predict(values[test]) == label[test])
     return right / len(label)
 
 
 def two_valued(features: np.ndarray, sample: np.ndarray) -> int:
-    """Return how many features have exactly two different values.
-
-    Those with more in a sample of the examples need not be looked at any further.
-    """
-    low, high = sample.min(axis=0), sample.max(axis=0)
-    candidates = np.flatnonzero(((sample == low) | (sample == high)).all(axis=0))
-    return sum(_has_two(features[:, each]) for each in candidates)
-
-
-def _has_two(column: np.ndarray) -> bool:
-    low, high = column.min(), column.max()
-    return bool(low < high and ((column == low) | (column == high)).all())
+    """Return how many features have exactly two different values."""
+    # Those with more in a sample of the examples need not be looked at any further.
+    extreme = (sample == sample.min(axis=0)) | (sample == sample.max(axis=0))
+    candidates = np.flatnonzero(extreme.all(axis=0))
+    return sum(len(np.unique(features[:, each])) == 2 for each in candidates)
 
 
 def fisher(values: np.ndarray, label: np.ndarray) -> float:
@@ -217,16 +197,12 @@ def feature_information(
     if values.shape[1] > INFORMATION_COLUMNS:
         values = values[:, rng.choice(values.shape[1], INFORMATION_COLUMNS, replace=False)]
     binned = np.column_stack([_binned(column) for column in values.T])
-    with _few_of_a_class():
-        information = mutual_info_classif(binned, label, discrete_features=True)
+    information = mutual_info_classif(binned, label, discrete_features=True)
     return float(np.mean([_entropy(column) for column in binned.T])), float(information.mean())
 
 
 def _binned(column: np.ndarray) -> np.ndarray:
-    """Return the bin of each value: its own where values are few, else by its mean rank.
-
-    Ranks keep apart what is frequent, as zeros often are, from what is below and above it.
-    """
+    # Mean ranks keep apart what is frequent, as zeros often are, from what is below and above it.
     values, code, count = np.unique(column, return_inverse=True, return_counts=True)
     if len(values) <= BINS:
         return code
@@ -235,10 +211,7 @@ def _binned(column: np.ndarray) -> np.ndarray:
 
 
 def components(values: np.ndarray) -> tuple[int, float]:
-    """Return how many principal components have 95 % of the variance, and the share of the first.
-
-    Both are 0 where nothing varies.
-    """
+    """Return how many principal components have 95 % of the variance, and the first one's share."""
     largest = np.abs(values).max()
     # From the first example: features that do not vary are then 0, with nothing to round.
     values = values / (largest or 1)
@@ -258,11 +231,3 @@ def _entropy(code: np.ndarray) -> float:
     share = np.bincount(code) / len(code)
     share = share[share > 0]
     return float(max(-(share * np.log(share)).sum(), 0.0))
-
-
-@contextmanager
-def _few_of_a_class() -> Iterator[None]:
-    """Keep scikit-learn from asking whether labels with few examples each are numbers."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
-        yield

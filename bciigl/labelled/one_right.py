@@ -31,16 +31,8 @@ def fit_one_right(
 ) -> np.ndarray:
     """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
 
-    Parameters
-    ----------
-    context : array, (trials, features)
-        Centred and scaled.
-    action : array of int, (trials,)
-    odds : array, (trials,)
-        Log-likelihood ratio of reward against none, by the feedback alone.
-    n_actions : int
-    ridge : float
-        On the weights, not on the biases; in units of one trial's evidence.
+    The contexts are centred and scaled. The odds are the log-likelihood ratio of reward against
+    none, by the feedback alone. The ridge is on the weights, in units of one trial's evidence.
     """
     trials, features = context.shape
     odds = np.clip(odds, -SURE, SURE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bciigl.base.registry import LEARNERS
 from bciigl.labelled.rules import MOST_FEATURES, RULES, TEST_SHARE, action_reward
-from bciigl.labelled.study import REPEATS, Dataset, LabelledStudy
+from bciigl.labelled.study import Dataset, LabelledStudy
 from bciigl.learn.action_inclusive import AI_IGL
 from bciigl.learn.bandit import BANDIT
 from bciigl.study.grid import StudyError
@@ -13,10 +13,21 @@ from bciigl.study.published import Published, lines
 TABLE1, TABLE3 = "table1", "table3"
 TABLE1_FEEDBACK = ("action_reward", "coded")
 TABLE3_FEEDBACK = ("action_inclusive", "action_exclusive")
-FEWEST_CLASSES, LARGEST_MAJORITY = 3, 0.5
 SAMPLES, DIGITS = 20_000, 10
 MNIST_ID = 554
 """What OpenML calls MNIST."""
+DEPARTURES = {
+    TABLE1: (
+        "published figures are those of the paper's Table 4 (and 1: means over {sets} sets); the"
+        " paper trains by gradient steps, ten times over the data, all learners here are fitted to"
+        " the end. With (action, reward) the reward is in the feedback as it is: coded hides it,"
+        " and the paper has nothing to compare it with."
+    ),
+    TABLE3: (
+        "published figures are of MNIST. The paper does not say what it tests on, or whether an"
+        " image may answer for itself: here it never does."
+    ),
+}
 
 
 def openml_ids() -> list[int]:
@@ -26,9 +37,9 @@ def openml_ids() -> list[int]:
 
 def unfit(dataset: Dataset) -> str | None:
     """Return why the paper's symmetry breaking cannot work on a dataset, or None if it can."""
-    if dataset.k < FEWEST_CLASSES:
-        return f"it has {dataset.k} classes; {FEWEST_CLASSES} are needed"
-    if dataset.majority > LARGEST_MAJORITY:
+    if dataset.k < 3:
+        return f"it has {dataset.k} classes; 3 are needed"
+    if dataset.majority > 0.5:
         return f"{100 * dataset.majority:.1f} % of its labels are the same; half is the most"
     return None
 
@@ -40,57 +51,29 @@ def left_out(datasets: Sequence[Dataset]) -> list[str]:
 
 
 def table1(
-    datasets: Sequence[Dataset],
-    *,
-    feedback: Sequence[str] = TABLE1_FEEDBACK,
-    repeats: int = REPEATS,
-    seed: int = 0,
+    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE1_FEEDBACK, **how: int
 ) -> LabelledStudy:
     """Return the study of Table 1, OpenML's datasets, on those that are fit for it.
 
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-    feedback : sequence of str
-        Rules: by default the paper's, which has the reward in the clear, and one that hides it.
-    repeats : int
-        Random splits into nine tenths to learn from and one tenth to be tested on.
-    seed : int
-
-    Raises
-    ------
-    StudyError
-        If no dataset is fit.
+    By default the rules are the paper's, with the reward in the clear, and one that hides it.
+    Repeats and seed are as in `LabelledStudy`.
     """
     fit = [each for each in datasets if unfit(each) is None]
     if datasets and not fit:
         raise StudyError(f"no dataset is fit: of {datasets[0].id}, {unfit(datasets[0])}")
-    return LabelledStudy(tuple(fit), tuple(feedback), repeats=repeats, seed=seed, table=TABLE1)
+    return LabelledStudy(tuple(fit), tuple(feedback), **how, table=TABLE1)
 
 
 def table3(
     datasets: Sequence[Dataset],
     *,
     feedback: Sequence[str] = TABLE3_FEEDBACK,
-    repeats: int = REPEATS,
-    seed: int = 0,
     samples: int = SAMPLES,
+    **how: int,
 ) -> LabelledStudy:
     """Return the study of Table 3: MNIST, or other images of ten classes.
 
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-    feedback : sequence of str
-        Rules: by default both of the paper's.
-    repeats, seed : int
-    samples : int
-        Trials in each repeat, about images drawn from those for training.
-
-    Raises
-    ------
-    StudyError
-        If a dataset has not ten classes.
+    Repeats, seed and samples are as in `LabelledStudy`.
     """
     for each in datasets:
         if each.k != DIGITS:
@@ -98,8 +81,7 @@ def table3(
                 f"{each.id}: should have {DIGITS} classes, as digits have, got {each.k}; the "
                 "feedback is an image of the digit (a + 6 r - 3) mod 10"
             )
-    size = {"repeats": repeats, "seed": seed, "samples": samples}
-    return LabelledStudy(tuple(datasets), tuple(feedback), **size, table=TABLE3)
+    return LabelledStudy(tuple(datasets), tuple(feedback), samples=samples, **how, table=TABLE3)
 
 
 def published_labelled(
@@ -140,27 +122,17 @@ def labelled_notes(study: LabelledStudy) -> list[str]:
     for name in study.feedback:
         about = (RULES[name].__doc__ or "").strip().split("\n")[0] if name in RULES else ""
         notes.append(f"{name}: {about or 'a rule of your own.'}")
-    notes += [*_setting(study), *_departures(study)]
-    data = [f"{each.id} ({each.name}): {note}" for each in study.datasets for note in each.notes]
-    return notes + data
-
-
-def _setting(study: LabelledStudy) -> list[str]:
     apart = sum(each.own_test for each in study.datasets)
     random = len(study.datasets) - apart
-    notes = []
     if random:
-        notes.append(
-            f"tested on a random {100 * TEST_SHARE:.0f} % of the examples, another part in each"
-            " repeat" + (f" ({random} of {len(study.datasets)} datasets)" if apart else "") + "."
-        )
+        part = f"a random {100 * TEST_SHARE:.0f} % of the examples, another part in each repeat"
+        which = f" ({random} of {len(study.datasets)} datasets)" if apart else ""
+        notes.append(f"tested on {part}{which}.")
     if apart:
         notes.append("tested on the part of the data that comes for testing.")
     if study.samples is not None:
-        notes.append(
-            f"{study.samples:,} trials in each repeat, about different examples for training, or as"
-            " many as there are."
-        )
+        which = "about different examples for training, or as many as there are"
+        notes.append(f"{study.samples:,} trials in each repeat, {which}.")
     if any(each.features > MOST_FEATURES for each in study.datasets) or study.table == TABLE3:
         notes.append(
             f"examples and answers of more than {MOST_FEATURES} features are reduced to"
@@ -171,21 +143,7 @@ def _setting(study: LabelledStudy) -> list[str]:
         f" labels are guessed uniformly, and {BANDIT.id} learns the same from the same guesses"
         " whatever the feedback."
     )
-    return notes
-
-
-def _departures(study: LabelledStudy) -> list[str]:
-    if study.table == TABLE1:
-        return [
-            f"published figures are those of the paper's Table 4 (and 1: means over "
-            f"{len(openml_ids())} sets);"
-            " the paper trains by gradient steps, ten times over the data, all learners here are"
-            " fitted to the end. With (action, reward) the reward is in the feedback as it is:"
-            " coded hides it, and the paper has nothing to compare it with."
-        ]
-    if study.table == TABLE3:
-        return [
-            "published figures are of MNIST. The paper does not say what it tests on, or whether an"
-            " image may answer for itself: here it never does."
-        ]
-    return []
+    if study.table in DEPARTURES:
+        notes.append(DEPARTURES[study.table].format(sets=len(openml_ids())))
+    data = [f"{each.id} ({each.name}): {note}" for each in study.datasets for note in each.notes]
+    return notes + data

@@ -54,16 +54,8 @@ def labelled_learner(learner_id: str) -> Specification:
 def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear | None:
     """Return what is fitted anew to all data, or None if the model itself is not clearly worse.
 
-    Where the model does not know that one action is right, it is always fitted anew.
-
-    Parameters
-    ----------
-    task : Task
-        Exactly one action is right for each context.
-    found : Found
-        What was discovered in it.
-    data : Prepared, optional
-        All trials, where the task has a part of them only.
+    Where the model does not know that one action is right, it is always fitted anew. The data are
+    all trials, where the task has a part of them only.
     """
     data = task.data if data is None else data
     compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
@@ -112,7 +104,8 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
     """Return what the policy fitted alone, and both together, say about trials they did not see."""
     data = task.data
     places = np.cumsum(compared) - 1
-    alone, both = (_blank(compared.sum(), data.n_actions) for _ in range(2))
+    trials = compared.sum()
+    alone, both = (Evidence(np.empty((trials, data.n_actions)), np.empty(trials)) for _ in range(2))
     for fold, search in zip(np.unique(task.fold), found.folds, strict=True):
         other = task.fold != fold
         seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
@@ -164,7 +157,3 @@ def _clear(differences: np.ndarray) -> bool:
     """Tell whether the mean of differences is clearly above 0."""
     error = differences.std() / np.sqrt(len(differences))
     return bool(differences.mean() > CLEARLY * error)
-
-
-def _blank(trials: int, actions: int) -> Evidence:
-    return Evidence(np.empty((trials, actions)), np.empty(trials))

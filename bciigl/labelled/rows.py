@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from bciigl.labelled.paper import published_average, published_labelled
-from bciigl.labelled.study import Dataset, LabelledResult, LabelledStudy
+from bciigl.labelled.study import Dataset, LabelledResult, LabelledStudy, LearnerResult
 from bciigl.learn.bandit import BANDIT
 from bciigl.learn.diagnose import TRUST
 from bciigl.study.published import Published
@@ -21,16 +22,12 @@ class LabelledRow(Scored):
 
     Attributes
     ----------
-    dataset : Dataset
-    feedback, learner : str
-    accuracy : Mean
-        Over repeats.
-    accuracies : list of float
-        Of the repeats, in order.
+    accuracy, accuracies
+        Over repeats, and of each of them.
     trusted : float or None
         Share of the repeats in which the learner says that it can be trusted.
     relative : float or None
-        Its mean accuracy as a share of that of the contextual bandit, which is told the rewards.
+        Its mean accuracy as a share (not in percent) of the contextual bandit's.
     published : Published or None
         What the paper reports.
     """
@@ -83,38 +80,29 @@ def labelled_rows(study: LabelledStudy, results: Mapping[str, LabelledResult]) -
     ----------
     study : LabelledStudy
     results : dict
-        Of the cells that are finished, as `run_study` and `open_study` give them.
+        Of the finished cells by their keys, as `run_study` and `open_study` give them.
     """
-    found: dict[tuple[str, str], dict[str, list]] = {}
+    found: dict[tuple[str, str], dict[str, list[LearnerResult]]] = {}
     for cell in study.cells:
-        if cell.key in results:
-            mine = found.setdefault((cell.dataset.digest, cell.feedback), {})
-            for each in results[cell.key].results:
-                mine.setdefault(each.learner, []).append(each)
+        mine = found.setdefault((cell.dataset.digest, cell.feedback), {})
+        for each in results[cell.key].results if cell.key in results else ():
+            mine.setdefault(each.learner, []).append(each)
     table = []
-    for dataset in study.datasets:
-        for feedback in study.feedback:
-            mine = found.get((dataset.digest, feedback), {})
-            rates = {
-                name: [100 * each.right / each.tested for each in repeats]
-                for name, repeats in mine.items()
-            }
-            skyline = mean_of(rates[BANDIT.id]).mean if BANDIT.id in rates else 0.0
-            for learner, repeats in mine.items():
-                verdicts = [each.verdict for each in repeats if each.verdict is not None]
-                mean = within(mean_of(rates[learner]), 0.0)
-                table.append(
-                    LabelledRow(
-                        dataset,
-                        feedback,
-                        learner,
-                        mean,
-                        rates[learner],
-                        percent(each == TRUST for each in verdicts),
-                        mean.mean / skyline if skyline else None,
-                        published_labelled(study.table, learner, feedback, dataset.openml_id),
-                    )
-                )
+    for dataset, feedback in product(study.datasets, study.feedback):
+        mine = found[dataset.digest, feedback]
+        rates = {
+            learner: [100 * each.right / each.tested for each in repeats]
+            for learner, repeats in mine.items()
+        }
+        skyline = mean_of(rates[BANDIT.id]).mean if BANDIT.id in rates else 0.0
+        for learner, repeats in mine.items():
+            mean = within(mean_of(rates[learner]), 0.0)
+            verdicts = (each.verdict for each in repeats if each.verdict is not None)
+            trusted = percent(each == TRUST for each in verdicts)
+            relative = mean.mean / skyline if skyline else None
+            paper = published_labelled(study.table, learner, feedback, dataset.openml_id)
+            more = (mean, rates[learner], trusted, relative, paper)
+            table.append(LabelledRow(dataset, feedback, learner, *more))
     return table
 
 
@@ -134,26 +122,11 @@ CONSTANT = "best constant"
 
 @dataclass(frozen=True)
 class Average:
-    """What a learner reaches on average over a subset of the datasets.
+    """What a learner, or `CONSTANT`, reaches on average over a subset of the datasets.
 
-    Attributes
-    ----------
-    subset, feedback, learner : str
-        `CONSTANT` is a learner, too.
-    datasets : int
-        How many there are of the subset.
-    accuracy : Mean
-        Over datasets.
-    relative : Mean or None
-        The share of the contextual bandit's accuracy, mean over datasets.
-    of_means : float or None
-        The learner's mean accuracy as a share of the bandit's mean accuracy.
-    published : float or None
-        Published accuracy, mean over those of the same datasets that the paper has.
-    published_datasets : int
-        How many these are.
-    table1 : Published or None
-        What the paper's Table 1 has for its own datasets.
+    `relative` is the mean over datasets of the share of the contextual bandit's accuracy,
+    `of_means` the ratio of both mean accuracies. `published` is a mean over those of the same
+    datasets that the paper has, `table1` what the paper has for its own datasets.
     """
 
     subset: str
@@ -171,16 +144,16 @@ class Average:
 def averages(rows: Sequence[LabelledRow]) -> list[Average]:
     """Return what learners reach on average over the subsets that there are datasets of."""
     found = []
-    for feedback in dict.fromkeys(row.feedback for row in rows):
-        of_rule = [row for row in rows if row.feedback == feedback]
-        for subset, has in SUBSETS.items():
-            mine = [row for row in of_rule if has(row.dataset.n, row.dataset.k)]
-            if mine:
-                found.append(_constant(subset, feedback, mine))
-                bandit = [row.accuracy.mean for row in mine if row.learner == BANDIT.id]
-                for learner in dict.fromkeys(row.learner for row in mine):
-                    of_learner = [row for row in mine if row.learner == learner]
-                    found.append(_average(subset, of_learner, bandit))
+    rules = dict.fromkeys(row.feedback for row in rows)
+    for feedback, (subset, has) in product(rules, SUBSETS.items()):
+        mine = [row for row in rows if row.feedback == feedback]
+        mine = [row for row in mine if has(row.dataset.n, row.dataset.k)]
+        if mine:
+            found.append(_constant(subset, feedback, mine))
+        bandit = [row.accuracy.mean for row in mine if row.learner == BANDIT.id]
+        for learner in dict.fromkeys(row.learner for row in mine):
+            of_learner = [row for row in mine if row.learner == learner]
+            found.append(_average(subset, of_learner, bandit))
     return found
 
 
@@ -189,18 +162,16 @@ def _average(subset: str, rows: list[LabelledRow], bandit: list[float]) -> Avera
     shares = [row.relative for row in rows if row.relative is not None]
     known = [row.published.accuracy for row in rows if row.published is not None]
     comparable = len(bandit) == len(rows) and sum(bandit) > 0
-    feedback, learner = rows[0].feedback, rows[0].learner
+    about = (subset, rows[0].feedback, rows[0].learner)
     return Average(
-        subset,
-        feedback,
-        learner,
+        *about,
         len(rows),
         accuracy,
-        mean_and_error(shares) if shares else None,
-        accuracy.mean / mean_and_error(bandit).mean if comparable else None,
-        sum(known) / len(known) if known else None,
-        len(known),
-        published_average(subset, feedback, learner),
+        relative=mean_and_error(shares) if shares else None,
+        of_means=accuracy.mean / mean_and_error(bandit).mean if comparable else None,
+        published=sum(known) / len(known) if known else None,
+        published_datasets=len(known),
+        table1=published_average(*about),
     )
 
 

@@ -15,11 +15,9 @@ from bciigl.base.seeds import Seed
 from bciigl.learn.interactions import InputError, Interactions, check_matrix
 from bciigl.recording.truth import Session, Truth
 
-# Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, and by how
-# many standard deviations of its noise a reward moves it.
-CODE_FEATURES, CODE_SPREAD, CODE_SHIFT = 16, 2.0, 4.0
-# The expected cosine of two actions' reward directions.
-RESEMBLANCE = 0.5
+# Of `coded` feedback: how many numbers it has, how far apart the codes of actions are, by how many
+# standard deviations of its noise a reward moves it, and the expected cosine of two such moves.
+CODE_FEATURES, CODE_SPREAD, CODE_SHIFT, RESEMBLANCE = 16, 2.0, 4.0, 0.5
 TEST_SHARE = 0.1
 MOST_FEATURES = 64
 """Examples and answers with more features than this are reduced to as many components."""
@@ -29,21 +27,24 @@ class LabelledError(BciiglError):
     """What is wrong with labelled data, or with what is asked of it."""
 
 
+def refuse(wrong: object, message: str) -> None:
+    """Raise an error with a message if something is wrong."""
+    if wrong:
+        raise LabelledError(message)
+
+
 @dataclass(frozen=True, eq=False)
 class Labelled:
     """Examples with labels.
 
     Attributes
     ----------
-    name : str
     features : array, (examples, features)
         Finite numbers.
     label : array of int, (examples,)
         The class of each, from 0.
     classes : tuple of str
         Their names; more than one.
-    openml_id : int or None
-        What OpenML calls the dataset.
     training : int or None
         How many of the examples, the first ones, are for training, where the data come with a
         part to be tested on.
@@ -75,15 +76,12 @@ class Guesses:
 
     Attributes
     ----------
-    action : array of int, (trials,)
-        The label that was predicted.
-    reward : array of int, (trials,)
-        1 where it is right, else 0.
+    action, reward : array of int, (trials,)
+        The label that was predicted; 1 where it is right, else 0.
     row : array of int, (trials,)
         Which example of `examples` the context is.
     examples, label : array, (examples, features) and (examples,)
         All examples for training.
-    n_actions : int
     """
 
     action: np.ndarray
@@ -123,11 +121,11 @@ def coded(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
 
 def action_inclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
     """Answer with an image of the digit (a + 6 r - 3) mod 10: the paper's MNIST experiment."""
-    if 6 % guesses.n_actions == 0:
-        raise LabelledError(
-            f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
-            "answered by images of the same class"
-        )
+    refuse(
+        6 % guesses.n_actions == 0,
+        f"action_inclusive: with {guesses.n_actions} classes right and wrong guesses are both "
+        "answered by images of the same class",
+    )
     shown = (guesses.action + 6 * guesses.reward - 3) % guesses.n_actions
     return pictures(shown, guesses, rng)
 
@@ -138,10 +136,7 @@ def action_exclusive(guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
 
 
 RULES: dict[str, Rule] = {
-    "action_reward": action_reward,
-    "coded": coded,
-    "action_inclusive": action_inclusive,
-    "action_exclusive": action_exclusive,
+    each.__name__: each for each in (action_reward, coded, action_inclusive, action_exclusive)
 }
 """The rules by name; a custom rule is added as ``RULES["mine"] = function``."""
 
@@ -162,11 +157,9 @@ def pictures(shown: np.ndarray, guesses: Guesses, rng: np.random.Generator) -> n
     first = np.cumsum(count) - count
     own = guesses.label[guesses.row] == shown
     choices = count[shown] - own
-    if choices.min() < 1:
-        lonely = shown[choices.argmin()]
-        raise LabelledError(
-            f"an answer shows another example of a class, and class {lonely} has {count[lonely]}"
-        )
+    lonely = shown[choices.argmin()]
+    few = f"and class {lonely} has {count[lonely]}"
+    refuse(choices.min() < 1, f"an answer shows another example of a class, {few}")
     drawn = rng.integers(choices)
     # Where the context is of the class that is shown, count on from it, round to the one before.
     from_own = (place[guesses.row] - first[shown] + 1 + drawn) % np.maximum(count[shown], 1)
@@ -200,41 +193,30 @@ def interactions(
         From examples to the probability of each action, (examples, actions), by which actions are
         drawn; by default all are equally likely.
     """
-    training, testing = _split(data, seed.rng("split"))
+    # In random order, so that the first samples are any.
+    if data.training is None:
+        order = seed.rng("split").permutation(len(data.label))
+        testing, training = np.split(order, [max(round(TEST_SHARE * len(order)), 1)])
+    else:
+        training = seed.rng("split").permutation(data.training)
+        testing = np.arange(data.training, len(data.label))
     examples, label = data.features[training], data.label[training]
     row = np.arange(len(training))[: samples or None]
     actions = len(data.classes)
     action, propensity = _drawn(policy, examples[row], actions, seed.rng("action"))
     reward = (action == label[row]).astype(int)
     guesses = Guesses(action, reward, row, examples, label, actions)
-    feedback = _answers(rule, guesses, seed.rng("feedback"))
-    context, test_context = reduced(examples[row], data.features[testing])
-    return {
-        "train": Session(
-            Interactions(
-                context, action, reduced(feedback)[0], propensity=propensity, n_actions=actions
-            ),
-            Truth(label[row], reward.astype(float)),
-        ),
-        "test": Session(Interactions(test_context), Truth(data.label[testing])),
-    }
-
-
-def _answers(rule: Rule, guesses: Guesses, rng: np.random.Generator) -> np.ndarray:
-    """Return what a rule answers, if that can be learned from."""
     try:
-        return check_matrix(rule(guesses, rng), "feedback", len(guesses.action))
+        feedback = check_matrix(rule(guesses, seed.rng("feedback")), "feedback", len(row))
     except InputError as error:
         raise LabelledError(f"rule {getattr(rule, '__name__', rule)}: {error}") from error
-
-
-def _split(data: Labelled, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return which examples are for training, in random order, and which for testing."""
-    if data.training is not None:
-        return rng.permutation(data.training), np.arange(data.training, len(data.label))
-    order = rng.permutation(len(data.label))
-    testing = max(round(TEST_SHARE * len(order)), 1)
-    return order[testing:], order[:testing]
+    context, test_context = reduced(examples[row], data.features[testing])
+    how = {"propensity": propensity, "n_actions": actions}
+    train = Interactions(context, action, reduced(feedback)[0], **how)
+    return {
+        "train": Session(train, Truth(label[row], reward.astype(float))),
+        "test": Session(Interactions(test_context), Truth(data.label[testing])),
+    }
 
 
 def _drawn(
@@ -245,10 +227,8 @@ def _drawn(
         return rng.integers(actions, size=len(examples)), None
     probability = np.asarray(policy(examples), float)
     whole = probability.shape == (len(examples), actions) and (probability >= 0).all()
-    if not whole or not np.allclose(probability.sum(axis=1), 1):
-        raise LabelledError(
-            f"a policy should give each of {actions} actions a probability for each example"
-        )
+    should = f"should give each of {actions} actions a probability for each example"
+    refuse(not whole or not np.allclose(probability.sum(axis=1), 1), f"a policy {should}")
     level = rng.random((len(examples), 1)) * probability.sum(axis=1, keepdims=True)
     action = (probability.cumsum(axis=1) <= level).sum(axis=1)
     # Rounding must not lead to an action that cannot be.

@@ -1,10 +1,10 @@
 """A study of labelled data: which guesses about which datasets, and who learns from them."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,16 +24,10 @@ from bciigl.study.results import Finished, Kept, Learned
 
 if TYPE_CHECKING:
     from bciigl.labelled.rows import LabelledRow
+    from bciigl.labelled.sources import Source
 
 LEARNERS = (BANDIT.id, FULL_CI.id, AI_IGL.id)
 REPEATS = 20
-
-
-class Loads(Protocol):
-    """What a dataset is read from, such as `bciigl.labelled.sources.Source`."""
-
-    def load(self) -> Labelled:
-        """Return the data."""
 
 
 class _Described(Kept):
@@ -94,24 +88,10 @@ class LabelledResult(Finished):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset as a study knows it.
+    """A dataset as a study knows it: of `n` examples of `k` classes.
 
-    Attributes
-    ----------
-    name : str
-    openml_id : int or None
-    n, k, features : int
-        How many examples, classes and features it has.
-    majority : float
-        The share of its most frequent label.
-    own_test : bool
-        Whether it comes with a part to be tested on.
-    digest : str
-        A hash of all that is in it.
-    notes : tuple of str
-        What was done to it while it was read.
-    source : object with a method load, or None
-        Where it is read from. A study that is opened to be read only has none.
+    `majority` is the share of its most frequent label, `own_test` whether it comes with a part to
+    be tested on, `digest` a hash of all that is in it. A study that is only read has no `source`.
     """
 
     name: str
@@ -123,7 +103,7 @@ class Dataset:
     own_test: bool
     digest: str
     notes: tuple[str, ...] = ()
-    source: Loads | None = field(default=None, compare=False, repr=False)
+    source: "Source | Labelled | None" = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> int | str:
@@ -131,13 +111,7 @@ class Dataset:
         return self.name if self.openml_id is None else self.openml_id
 
     def load(self) -> Labelled:
-        """Return the data.
-
-        Raises
-        ------
-        StudyError
-            If they are not what they were when the study was begun.
-        """
+        """Return the data, which must be what they were when the study was begun."""
         if self.source is None:
             raise StudyError(f"{self.id}: where the data are is not known")
         data, digest = _loaded(self.source, self.digest)
@@ -147,21 +121,13 @@ class Dataset:
         return data
 
 
-def describe(source: Loads) -> Dataset:
+def describe(source: "Source | Labelled") -> Dataset:
     """Return a dataset, or labelled data in memory, as a study knows it; it is read for that."""
     data = source.load()
-    return Dataset(
-        data.name,
-        data.openml_id,
-        len(data.label),
-        len(data.classes),
-        data.features.shape[1],
-        data.majority,
-        data.training is not None,
-        digest_of(data),
-        data.notes,
-        source,
-    )
+    sizes = (len(data.label), len(data.classes), data.features.shape[1])
+    split = data.training is not None
+    known = (*sizes, data.majority, split, digest_of(data), data.notes)
+    return Dataset(data.name, data.openml_id, *known, source)
 
 
 def digest_of(data: Labelled) -> str:
@@ -176,7 +142,7 @@ def digest_of(data: Labelled) -> str:
 
 
 @lru_cache(maxsize=1)
-def _loaded(source: Loads, expected: str) -> tuple[Labelled, str]:
+def _loaded(source: "Source | Labelled", expected: str) -> tuple[Labelled, str]:
     # Cells of a dataset follow each other, and one dataset may be all that fits into memory. A file
     # that has changed is read again for a study that was begun after it had.
     data = source.load()
@@ -185,23 +151,10 @@ def _loaded(source: Loads, expected: str) -> tuple[Labelled, str]:
 
 @dataclass(frozen=True)
 class LabelledCell:
-    """One repeat with one dataset and one feedback rule: the unit of work.
+    """One repeat, from 0, with one dataset and one feedback rule: the unit of work.
 
-    Attributes
-    ----------
-    dataset : Dataset
-    feedback : str
-        The rule's name.
-    repeat : int
-        From 0. The same repeat has the same split and guesses whatever the rule.
-    seed : int
-        Of the study.
-    samples : int or None
-        As in `LabelledStudy`.
-    entries : tuple of str
-        The learners.
-    rule : function or None
-        It comes along, so that a custom rule is known where the work is done.
+    The same repeat has the same split and guesses whatever the rule. The rule comes along, so that
+    a custom one is known where the work is done.
     """
 
     dataset: Dataset
@@ -221,17 +174,13 @@ class LabelledCell:
     @property
     def identity(self) -> dict[str, Any]:
         """What its result depends on, as plain data."""
-        learners = {each: labelled_learner(each).make() for each in self.entries}
         return {
             "bciigl": __version__,
             "dataset": self.dataset.digest,
-            "feedback": self.feedback,
-            "repeat": self.repeat,
-            "seed": self.seed,
-            "samples": self.samples,
+            **{name: getattr(self, name) for name in ("feedback", "repeat", "seed", "samples")},
             "learners": [
-                {"learner": name, "parameters": each.get_params()}
-                for name, each in learners.items()
+                {"learner": each, "parameters": labelled_learner(each).make().get_params()}
+                for each in self.entries
             ],
         }
 
@@ -278,11 +227,6 @@ class LabelledStudy:
         How many trials there are in each repeat; by default one for each example for training.
     table : str, optional
         The table of the paper that it reproduces.
-
-    Raises
-    ------
-    StudyError
-        If there are no datasets, or two that cannot be told apart.
     """
 
     datasets: Sequence[Dataset]
@@ -302,17 +246,14 @@ class LabelledStudy:
                 raise StudyError(f"{name} should be {least} or more, got {value}")
         if not self.datasets:
             raise StudyError("there are no datasets to learn from")
-        self._refuse_twins("called", lambda each: each.id)
-        self._refuse_twins("made of the same data as", lambda each: each.digest)
+        for words, name in (("called", "id"), ("made of the same data as", "digest")):
+            seen: dict[Any, Dataset] = {}
+            for each in self.datasets:
+                if (other := seen.setdefault(getattr(each, name), each)) is not each:
+                    same = f"{each.id} is {words} {other.id}, too"
+                    raise StudyError(f"two datasets are the same: {same}")
         for each in self.learners:
             labelled_learner(each)
-
-    def _refuse_twins(self, words: str, what: Callable[[Dataset], Any]) -> None:
-        seen: dict[Any, Dataset] = {}
-        for each in self.datasets:
-            if (other := seen.setdefault(what(each), each)) is not each:
-                shown = each.id if words == "called" else other.id
-                raise StudyError(f"two datasets are the same: {each.id} is {words} {shown}, too")
 
     @cached_property
     def cells(self) -> list[LabelledCell]:
@@ -341,15 +282,11 @@ class LabelledStudy:
     def read(cls, document: Any) -> "LabelledStudy":
         """Return the study that `document` described; it can be read, not run."""
         found = _Document.model_validate(document)
-        return cls(
-            tuple(Dataset(**{**dict(each), "notes": tuple(each.notes)}) for each in found.datasets),
-            tuple(found.feedback),
-            tuple(found.learners),
-            found.repeats,
-            found.seed,
-            found.samples,
-            found.table,
+        datasets = (
+            Dataset(**{**dict(each), "notes": tuple(each.notes)}) for each in found.datasets
         )
+        numbers = {name: getattr(found, name) for name in ("repeats", "seed", "samples", "table")}
+        return cls(tuple(datasets), tuple(found.feedback), tuple(found.learners), **numbers)
 
     def difference(self, other: "LabelledStudy") -> tuple[str, Any, Any] | None:
         """Return what makes the other another study; more of the same does not."""

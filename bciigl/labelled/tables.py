@@ -1,58 +1,100 @@
-"""Tables in text files: values between commas, semicolons or tabs, and which are the labels."""
+"""Labelled tables in text files: values between commas, semicolons or tabs, and ARFF.
+
+ARFF is the format of OpenML and Weka: a header with the kinds of columns, then rows. scipy reads it
+too, but neither names in double quotes nor text columns, nor anything but ASCII, and it silently
+drops what a row has too much.
+"""
 
 import csv
 import io
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from bciigl.base.errors import did_you_mean, printable, shortened
-from bciigl.labelled.labels import is_number, labelled, name_and_id
-from bciigl.labelled.rules import Labelled, LabelledError
+from bciigl.labelled.examples import is_number, labelled, name_and_id
+from bciigl.labelled.rules import Labelled, LabelledError, refuse
 
-DELIMITERS = ",;\t"
-LABELS = ("class", "label", "target")
-LAST_RESORT = "y"
-"""A column called so is the label only if no other can be: it may be a coordinate."""
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "#N/A")
 MISSING_LABEL = ("", "?", "NA", "NaN", "nan")
 """Fewer: None and null may well be the name of a class."""
 SAMPLE = 20_000
 LISTED = 20
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"]+)\s*(.+)", re.IGNORECASE)
+CELL = re.compile(rf"\s*({QUOTED})\s*(?=,|$)|([^,]*)")
+NUMBERS, WORDS = ("numeric", "real", "integer"), ("string", "date")
+
+Column = tuple[str, str | set[str]]
+"""The name of a column of an ARFF file, and "number", "text" or the values that it may have."""
 
 
 def read_csv(path: Path, label: str | None = None) -> Labelled:
-    """Return the labelled data in a file of comma-, semicolon- or tab-separated values.
-
-    Parameters
-    ----------
-    path : Path
-        The file's first line names the columns.
-    label : str, optional
-        The column of labels; by default the one called class, label, target or, if there is none
-        of these, y.
-    """
-    text = read_text(path)
+    """Return the labelled data in a file whose first line names the columns."""
+    text = _read_text(path)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
-    columns = _header(text, delimiter)
-    if not any(columns):
-        raise LabelledError("is empty; its first line should name the columns")
-    chosen = label_column(columns, label, default=_usual_label)
-    table = _table(text, delimiter, columns, chosen)
-    labels = table.pop(chosen)
-    table.columns = [columns[each] for each in table.columns]
-    name, openml_id = name_and_id(path)
-    return labelled(name, table, _as_numbers(labels), openml_id=openml_id)
+    names = _csv_names(text, delimiter)
+    refuse(not any(names), "is empty; its first line should name the columns")
+    # A column called y is the label only if no other can be: it may be a coordinate.
+    chosen = _label_column(names, label, ("class", "label", "target"), ("y",))
+    missing: dict[int, Sequence[str]] = dict.fromkeys(range(len(names)), MISSING)
+    sample = text[:SAMPLE]
+    comma = delimiter != "," and re.search(r"[0-9],[0-9]", sample)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = _read_table(
+                text,
+                sep=delimiter,
+                decimal="," if comma and not re.search(r"[0-9]\.[0-9]", sample) else ".",
+                header=0,
+                names=list(range(len(names))),
+                index_col=False,
+                dtype={chosen: str},
+                na_values=missing | {chosen: MISSING_LABEL},
+            )
+    except (pd.errors.ParserWarning, ValueError) as error:
+        raise LabelledError(f"is not a table: {_reason(error, len(names))}") from error
+    refuse(table.empty, "has a line that names the columns, and no rows")
+    # As numbers if all are, so that 1 and 1.0 are one class.
+    if all(map(is_number, table[chosen].dropna().unique())):
+        table[chosen] = pd.to_numeric(table[chosen])
+    return _labelled(path, table, names, chosen)
 
 
-def read_text(path: Path) -> str:
-    """Return the text in a file, without the mark that some programs put at its beginning."""
+def read_arff(path: Path, label: str | None = None) -> Labelled:
+    """Return the labelled data in an ARFF file."""
+    lines = (
+        (number, stripped)
+        for number, line in enumerate(re.split(r"\r\n|\r|\n", _read_text(path)), 1)
+        if (stripped := line.strip()) and not stripped.startswith("%")
+    )
+    columns = _arff_columns(lines)
+    names = [name for name, _ in columns]
+    chosen = _label_column(names, label, ("class",), last=True)
+    numbers = [kind == "number" for _, kind in columns]
+    table = _read_table(
+        _arff_rows(lines, len(columns)),
+        header=None,
+        dtype={place: str for place, number in enumerate(numbers) if not number},
+        na_values={
+            place: ["?", "", "NaN", "nan"] if number else ["?", ""]
+            for place, number in enumerate(numbers)
+        },
+        skip_blank_lines=False,
+    )
+    for place, (name, kind) in enumerate(columns):
+        table[place] = _checked(table[place], name, kind)
+    return _labelled(path, table, names, chosen)
+
+
+def _read_text(path: Path) -> str:
     content = path.read_bytes()
-    if b"\0" in content:
-        raise LabelledError("is not a text file")
+    refuse(b"\0" in content, "is not a text file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -60,49 +102,47 @@ def read_text(path: Path) -> str:
         raise LabelledError(f"is not text in UTF-8 (line {line}); save it so") from error
 
 
-def label_column(
-    columns: Sequence[str], label: str | None, default: Callable[[Sequence[str]], int]
+def _label_column(
+    columns: Sequence[str], label: str | None, *usual: tuple[str, ...], last: bool = False
 ) -> int:
-    """Return which column has the labels."""
-    if label is None:
-        return default(columns)
-    places = [place for place, each in enumerate(columns) if each == label]
-    if not places:
-        near = did_you_mean(label, columns)
-        raise LabelledError(f"has no column {shortened(label)}{near}{listed(columns)}")
-    if len(places) > 1:
-        raise LabelledError(f"has {len(places)} columns called {shortened(label)}")
-    return places[0]
-
-
-def listed(columns: Sequence[str]) -> str:
-    """Return the words that tell which columns there are."""
-    names = ", ".join(printable(each) for each in columns[:LISTED])
-    more = f" and {len(columns) - LISTED:,} more" if len(columns) > LISTED else ""
-    hint = "; should the first line name the columns?" if any(map(is_number, columns)) else ""
-    return f"; columns are {names}{more}{hint}"
-
-
-def ambiguous(columns: Sequence[str]) -> LabelledError:
-    """Return the error that several columns could be the labels."""
-    choice = " or ".join(printable(each) for each in columns)
-    return LabelledError(f"which column has the labels, {choice}? Name it with --label")
-
-
-def _usual_label(columns: Sequence[str]) -> int:
-    for names in (LABELS, (LAST_RESORT,)):
+    """Return which column has the labels: one of the usual names, or the last where that counts."""
+    named = f"; columns are {', '.join(map(printable, columns[:LISTED]))}"
+    named += f" and {len(columns) - LISTED:,} more" if len(columns) > LISTED else ""
+    named += "; should the first line name the columns?" if any(map(is_number, columns)) else ""
+    if label is not None:
+        count, called = columns.count(label), shortened(label)
+        refuse(count > 1, f"has {count} columns called {called}")
+        if not count:  # the nearest of many names takes long to find
+            raise LabelledError(f"has no column {called}{did_you_mean(label, columns)}{named}")
+        return columns.index(label)
+    for names in usual:
         found = [place for place, each in enumerate(columns) if each.lower() in names]
-        if len(found) > 1:
-            raise ambiguous([columns[each] for each in found])
+        choice = " or ".join(printable(columns[each]) for each in found)
+        refuse(len(found) > 1, f"which column has the labels, {choice}? Name it with --label")
         if found:
             return found[0]
+    if last:
+        return len(columns) - 1
+    *known, y = (name for names in usual for name in names)
     raise LabelledError(
-        f"no column is called {', '.join(LABELS)} or {LAST_RESORT}; name the one with the labels "
-        f"by --label{listed(columns)}"
+        f"no column is called {', '.join(known)} or {y}; name the one with the labels by "
+        f"--label{named}"
     )
 
 
-def _header(text: str, delimiter: str) -> list[str]:
+def _read_table(text: str, **how: Any) -> pd.DataFrame:
+    how |= {"keep_default_na": False, "skipinitialspace": True, "low_memory": False}
+    return pd.read_csv(io.StringIO(text), **how)
+
+
+def _labelled(path: Path, table: pd.DataFrame, names: list[str], label: int) -> Labelled:
+    labels = table.pop(label)
+    table.columns = [names[each] for each in table.columns]
+    name, openml_id = name_and_id(path)
+    return labelled(name, table, labels, openml_id=openml_id)
+
+
+def _csv_names(text: str, delimiter: str) -> list[str]:
     """Return the names of columns: the first line that is not empty."""
     lines = (line[0] for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)?", text))
     rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
@@ -115,41 +155,7 @@ def _header(text: str, delimiter: str) -> list[str]:
 def _delimiter(text: str) -> str:
     """Return what there is most of in the first line, outside of quotes."""
     first = re.match(r'\s*((?:[^"\r\n]|"[^"]*")*)', text)[1]
-    return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
-
-
-def _table(text: str, delimiter: str, columns: list[str], label: int) -> pd.DataFrame:
-    """Return the table with numbers for names of columns, the labels as text."""
-    missing: dict[int, Sequence[str]] = dict.fromkeys(range(len(columns)), MISSING)
-    missing[label] = MISSING_LABEL
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                io.StringIO(text),
-                sep=delimiter,
-                decimal=_decimal(text, delimiter),
-                header=0,
-                names=list(range(len(columns))),
-                index_col=False,
-                dtype={label: str},
-                na_values=missing,
-                keep_default_na=False,
-                skipinitialspace=True,
-                low_memory=False,
-            )
-    except (pd.errors.ParserWarning, ValueError) as error:
-        raise LabelledError(f"is not a table: {_reason(error, len(columns))}") from error
-    if table.empty:
-        raise LabelledError("has a line that names the columns, and no rows")
-    return table
-
-
-def _decimal(text: str, delimiter: str) -> str:
-    """Return what the decimals of numbers come after, by what is in the first rows."""
-    sample = text[:SAMPLE]
-    comma = delimiter != "," and re.search(r"[0-9],[0-9]", sample)
-    return "," if comma and not re.search(r"[0-9]\.[0-9]", sample) else "."
+    return max(",;\t", key=re.sub(r'"[^"]*"', "", first).count)
 
 
 def _reason(error: Exception, columns: int) -> str:
@@ -161,7 +167,76 @@ def _reason(error: Exception, columns: int) -> str:
     return str(error).removeprefix("Error tokenizing data. C error: ").strip()
 
 
-def _as_numbers(labels: pd.Series) -> pd.Series:
-    """Return labels as numbers if all of them are, so that 1 and 1.0 are one class."""
-    values = labels.dropna().unique()
-    return pd.to_numeric(labels) if all(map(is_number, values)) else labels
+def _arff_columns(lines: Iterator[tuple[int, str]]) -> list[Column]:
+    """Return what the columns are; of the lines, those with data are left."""
+    columns = []
+    for number, line in lines:
+        word = line.split(None, 1)[0].lower()
+        if word == "@data":
+            refuse(not columns, f"line {number}: there is no @attribute before @data")
+            return columns
+        if word.startswith("@attribute"):
+            columns.append(_arff_column(number, line))
+        else:
+            should = "should be @relation, @attribute or @data"
+            refuse(word != "@relation", f"line {number}: {should}, got {shortened(line)}")
+    raise LabelledError("is not an ARFF file: it has no line @data")
+
+
+def _arff_column(number: int, line: str) -> Column:
+    found = ATTRIBUTE.fullmatch(line)
+    refuse(not found, f"line {number}: should have a name and a kind, got {shortened(line)}")
+    name, kind = _unquoted(found[1]), found[2]
+    if kind.startswith("{"):
+        refuse("}" not in kind, f"line {number}: a list of values has no end, }}")
+        return name, set(cells(kind[1 : kind.rindex("}")]))
+    kind = re.split(r"[\s\[%]", kind)[0].lower()
+    known = kind in NUMBERS + WORDS
+    refuse(not known, f"line {number}: columns of the kind {shortened(kind)} are not read")
+    return name, "number" if kind in NUMBERS else "text"
+
+
+def _arff_rows(lines: Iterator[tuple[int, str]], columns: int) -> str:
+    """Return rows as pandas reads them, with quotes as CSV has them."""
+    text = io.StringIO()
+    rewritten = csv.writer(text, lineterminator="\n")
+    for number, line in lines:
+        refuse(line.startswith("{"), f"line {number}: sparse rows, in braces, are not read")
+        row = cells(line) if "'" in line or '"' in line else line.split(",")
+        few = f"has {len(row)} cells, and there are {columns} columns"
+        refuse(len(row) != columns, f"line {number}: {few}")
+        rewritten.writerow(row)
+    refuse(not text.tell(), "has no rows after @data")
+    return text.getvalue()
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line that commas separate, without their quotes."""
+    found, place = [], 0
+    while place <= len(line):
+        cell = CELL.match(line, place)
+        found.append(cell[2].strip() if cell[1] is None else _unquoted(cell[1]))
+        place = cell.end() + 1
+    return found
+
+
+def _unquoted(word: str) -> str:
+    return re.sub(r"\\(.)", r"\1", word[1:-1]).strip() if word[:1] in ("'", '"') else word
+
+
+def _checked(values: pd.Series, name: str, kind: str | set[str]) -> pd.Series:
+    """Return a column that has what the header says."""
+    if kind == "number":
+        # pandas takes True for a truth value, and that for a number.
+        values = values.astype(str) if pd.api.types.is_bool_dtype(values) else values
+        checked, expected = pd.to_numeric(values, errors="coerce"), "numbers"
+    else:
+        values = values.str.strip()
+        checked, expected = values, "values of its list"
+        if kind != "text":
+            checked = values.where(values.isin(kind))
+    wrong = values[checked.isna() & values.notna()]
+    if len(wrong):
+        got = f"{shortened(wrong.iloc[0])} in row {wrong.index[0] + 1}"
+        raise LabelledError(f"column {shortened(name)} should have {expected}, got {got}")
+    return checked

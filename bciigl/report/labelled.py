@@ -3,53 +3,40 @@
 import platform
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from bciigl.base.progress import Notify, silent
-from bciigl.base.registry import LEARNERS
 from bciigl.labelled import paper
 from bciigl.labelled.learnable import TABLE4, Learnability
-from bciigl.labelled.paper import labelled_notes
 from bciigl.labelled.rows import ALL_SETS, Average, LabelledRow, averages
 from bciigl.labelled.rules import MOST_FEATURES, TEST_SHARE
-from bciigl.labelled.study import LEARNERS as USUAL
-from bciigl.labelled.study import LabelledStudy
+from bciigl.labelled.study import LEARNERS, LabelledStudy
 from bciigl.learn.action_inclusive import AI_IGL
 from bciigl.learn.bandit import BANDIT
+from bciigl.report import study_tables as cells
+from bciigl.report import style
 from bciigl.report.drawing import Drawing
 from bciigl.report.learnable import forest_table, importance_drawing, scatter_drawing
 from bciigl.report.methods import MOST_NAMED, counted, listed, references
 from bciigl.report.page import KeyNumber, Section
 from bciigl.report.results import told
 from bciigl.report.study import unfinished, versions_told
-from bciigl.report.study_tables import (
-    in_full,
-    learner_lines,
-    mean,
-    over_repeats,
-    percent,
-    published,
-    sentence,
-)
-from bciigl.report.style import GREY, SMALL, in_figure, legend_below, new_figure, plain
 from bciigl.report.table import Table
 from bciigl.study.store import Results
 
-FEW_SETS = 3
-"""Up to this many datasets are shown learner by learner, more of them dataset by dataset."""
+LEARNABLE = "What makes a dataset learnable"
 SCATTERED = ("n_by_k", "n", "max_fisher_discrim", "1nn_accuracy", "naive_bayes_accuracy")
 SCATTERED += ("noise_signal_ratio",)
 """Meta-features whose scatter plots are drawn, if no forest says which are important."""
-MOST_SCATTERED = 6
 FIGURE_HEIGHT = 3.7
 ROOM = 66
 """Letters that fit side by side into a figure."""
-FEW_COLUMNS, MOST_LINES = 4, 3
-"""Columns up to which a rule's name is one line, and how many it has at most."""
+STAR = {"ls": "none", "marker": "*", "mfc": "white"}
+"""How published figures are drawn."""
 _RULE_WORDS = {
     "action_reward": "it was the pair of action and reward",
     "coded": "it was a random code of the action in 16 dimensions (SD 2) with unit Gaussian noise, "
@@ -70,17 +57,7 @@ def labelled_sections(
 ) -> list[Section]:
     """Return the report of a study of labelled data; the first section is its head.
 
-    Parameters
-    ----------
-    study : LabelledStudy
-    results : dict
-        Of its finished cells.
-    rows : sequence of LabelledRow
-        Its table, as `read_rows` gives it.
-    learnability : sequence of Learnability, or None
-        What `bciigl reproduce features` found; None if that was with other results.
-    report : function, optional
-        Told what is being done.
+    What `bciigl reproduce features` found is None if that was with other results.
     """
     report("drawing")
     names = [*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)]
@@ -88,7 +65,9 @@ def labelled_sections(
         _head(study, results, rows),
         *_tables(study, rows),
         *_learnable(learnability),
-        Section("What to know", [sentence(each, names) for each in labelled_notes(study)]),
+        Section(
+            "What to know", [cells.sentence(each, names) for each in paper.labelled_notes(study)]
+        ),
         _methods(study),
         _again(study, results),
     ]
@@ -115,40 +94,45 @@ def dataset_tables(rows: Sequence[LabelledRow]) -> dict[str, Table]:
 def _datasets(rows: list[LabelledRow]) -> Table:
     learners = list(dict.fromkeys(row.learner for row in rows))
     known = any(row.published for row in rows)
-    head = ["dataset", "N", "K", "constant"]
+    columns: list[tuple[str, str, Callable[[LabelledRow], str]]] = []
     for learner in learners:
-        head += [learner, "published"] if known else [learner]
-    ratio = AI_IGL.id in learners
-    table = Table([*head, f"{AI_IGL.id} / {BANDIT.id}"] if ratio else head, [])
+        columns.append((learner, learner, lambda row: cells.mean(row.accuracy)))
+        if known:
+            columns.append(("published", learner, lambda row: cells.published(row.published)))
+    if AI_IGL.id in learners:
+        ratio = f"{AI_IGL.id} / {BANDIT.id}"
+        columns.append((ratio, AI_IGL.id, lambda row: share(row.relative)))
+    table = Table(["dataset", "N", "K", "constant", *(head for head, _, _ in columns)], [])
     for dataset in dict.fromkeys(row.dataset for row in rows):
         mine = {row.learner: row for row in rows if row.dataset == dataset}
         name = dataset.name if dataset.openml_id is None else f"{dataset.openml_id} {dataset.name}"
-        line = [name, f"{dataset.n}", f"{dataset.k}", f"{100 * dataset.majority:.1f}"]
-        for learner in learners:
-            row = mine.get(learner)
-            line.append("-" if row is None else mean(row.accuracy))
-            if known:
-                line.append("-" if row is None else published(row.published))
-        if ratio:
-            line.append(share(mine[AI_IGL.id].relative) if AI_IGL.id in mine else "-")
+        line = [name, str(dataset.n), str(dataset.k), f"{100 * dataset.majority:.1f}"]
+        line += [cell(mine[each]) if each in mine else "-" for _, each, cell in columns]
         table.rows.append(line)
     return table
 
 
+def _places(rows: Sequence[LabelledRow]) -> tuple[list[tuple[int | str, str]], bool]:
+    """Return the pairs of dataset and feedback rule, and whether there are several datasets."""
+    places = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
+    return places, len({dataset for dataset, _ in places}) > 1
+
+
 def learner_table(rows: Sequence[LabelledRow]) -> Table:
     """Return learners by feedback rules, with details: for few datasets."""
-    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
-    several = len({dataset for dataset, _ in columns}) > 1
-    heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in columns]
+    places, several = _places(rows)
+    heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in places]
     table = Table(["feedback", *heads], [])
     relative = f"relative to {BANDIT.id}"
     details = (
         (relative, lambda row: "-" if row.learner == BANDIT.id else share(row.relative)),
-        ("trusted repeats", lambda row: percent(row.trusted)),
+        ("trusted repeats", lambda row: cells.percent(row.trusted)),
     )
     for learner in dict.fromkeys(row.learner for row in rows):
         mine = {(row.dataset.id, row.feedback): row for row in rows if row.learner == learner}
-        table.rows.extend(learner_lines(learner, [mine.get(each) for each in columns], details))
+        table.rows.extend(
+            cells.learner_lines(learner, [mine.get(each) for each in places], details)
+        )
     return table
 
 
@@ -156,30 +140,26 @@ def average_table(found: Sequence[Average]) -> Table:
     """Return what learners reach on average over subsets of the datasets."""
     head = ["subset, feedback, learner", "datasets", "accuracy", f"relative to {BANDIT.id}"]
     head += ["of means", "published, same sets", "Table 1, all its sets"]
-    lines = [
-        [
+    table = Table(head, [])
+    for each in found:
+        some = each.published_datasets != each.datasets
+        sets = f" ({counted(each.published_datasets, 'set')})" if some else ""
+        line = [
             f"{each.subset}, {each.feedback}, {each.learner}",
             str(each.datasets),
-            mean(each.accuracy),
-            "-" if each.relative is None else mean(each.relative, 2),
+            cells.mean(each.accuracy),
+            "-" if each.relative is None else cells.mean(each.relative, 2),
             "-" if each.learner == BANDIT.id else share(each.of_means),
-            "-" if each.published is None else _same_sets(each),
-            published(each.table1),
+            "-" if each.published is None else f"{each.published:.2f}{sets}",
+            cells.published(each.table1),
         ]
-        for each in found
-    ]
-    return Table(head, lines)
+        table.rows.append(line)
+    return table
 
 
 def share(value: float | None) -> str:
     """Return a share as percent."""
     return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def _same_sets(each: Average) -> str:
-    count = each.published_datasets
-    part = "" if count == each.datasets else f" ({counted(count, 'set')})"
-    return f"{each.published:.2f}{part}"
 
 
 def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
@@ -191,90 +171,90 @@ def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
         if row.learner != BANDIT.id and (row.dataset, row.feedback) in bandit
     ]
     rules = list(dict.fromkeys(row.feedback for row, _ in pairs))
-    figure = new_figure(FIGURE_HEIGHT)
+    figure = style.new_figure(FIGURE_HEIGHT)
     axes = figure.subplots(1, len(rules), squeeze=False, sharey=True)[0]
     for axis, rule in zip(axes, rules, strict=True):
         _against_bandit(axis, [each for each in pairs if each[0].feedback == rule])
-        axis.set_title(in_figure(rule, ROOM // len(rules)), fontsize=SMALL)
+        axis.set_title(style.in_figure(rule, ROOM // len(rules)), fontsize=style.SMALL)
     axes[0].set_ylabel("accuracy without rewards (%)")
-    legend_below(figure)
+    style.legend_below(figure)
     datasets = len({row.dataset for row, _ in pairs})
+    stars = " Stars: AI-IGL against CB as published." if any(row.published for row in rows) else ""
     caption = (
         f"Accuracy without rewards against that of {BANDIT.id}, which is told them, on {datasets} "
-        "datasets; on the line they are the same."
-        + (" Stars: AI-IGL against CB as published." if any(r.published for r in rows) else "")
+        f"datasets; on the line they are the same.{stars}"
     )
     best = [row.relative for row, _ in pairs if row.learner == AI_IGL.id and row.relative]
-    alt = f"Accuracy of blind learners against the contextual bandit's on {datasets} datasets" + (
-        f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it." if best else "."
-    )
+    reached = f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it" if best else ""
+    which = f"the contextual bandit's on {datasets} datasets"
+    alt = f"Accuracy of blind learners against {which}{reached}."
     return Drawing("against_cb", figure, caption, alt, row_columns(rows))
 
 
 def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) -> None:
-    axis.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=0)
+    axis.plot([0, 100], [0, 100], color=style.GREY, lw=0.8, zorder=0)
     for learner in dict.fromkeys(row.learner for row, _ in pairs):
         mine = [
             (cb.accuracy.mean, row.accuracy.mean) for row, cb in pairs if row.learner == learner
         ]
-        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
-        axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, label=learner, **style)
+        look = {**style.learner_style(learner), "linestyle": "none", "label": learner}
+        axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, **look)
     known = [
         (cb.published.accuracy, row.published.accuracy)
         for row, cb in pairs
         if row.learner == AI_IGL.id and row.published
     ]
     if known:
-        axis.plot(
-            *zip(*known, strict=True), ls="none", marker="*", ms=7, mfc="white",
-            color=AI_IGL.style["color"], label=f"{AI_IGL.id}, published",
-        )  # fmt: skip
+        look = {**STAR, "ms": 7, "color": AI_IGL.style["color"]}
+        axis.plot(*zip(*known, strict=True), label=f"{AI_IGL.id}, published", **look)
     label = f"accuracy of {BANDIT.id} (%)"
     axis.set(xlabel=label, xlim=(0, 104), ylim=(0, 104), aspect="equal")
     axis.set_axisbelow(True)
-    plain(axis)
+    style.plain(axis)
 
 
 def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     """Return the accuracy of learners with each feedback rule, with intervals: for few datasets."""
-    columns = list(dict.fromkeys((row.dataset.id, row.feedback) for row in rows))
-    several = len({dataset for dataset, _ in columns}) > 1
-    names = [
-        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
-    ]
+    columns, several = _places(rows)
     learners = list(dict.fromkeys(row.learner for row in rows))
     aside = dict(zip(learners, np.linspace(-0.2, 0.2, len(learners)), strict=True))
-    figure = new_figure(FIGURE_HEIGHT)
+    figure = style.new_figure(FIGURE_HEIGHT)
     axis = figure.subplots()
     for learner in learners:
         mine = [row for row in rows if row.learner == learner]
         places = [columns.index((row.dataset.id, row.feedback)) + aside[learner] for row in mine]
-        style = {"marker": "o", **LEARNERS.get(learner).style, "linestyle": "none"}
+        look = {**style.learner_style(learner), "linestyle": "none"}
         means = np.array([row.accuracy.mean for row in mine])
         ends = np.array([row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine])
-        axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **style)
-        known = [(place, row) for place, row in zip(places, mine, strict=True) if row.published]
+        axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **look)
+        known = [
+            (place + 0.07, *row.published)
+            for place, row in zip(places, mine, strict=True)
+            if row.published
+        ]
         if known:
-            axis.errorbar(
-                [place + 0.07 for place, _ in known],
-                [row.published.accuracy for _, row in known],
-                [row.published.standard_error for _, row in known],
-                ls="none", marker="*", ms=10, mfc="white", capsize=2, color=style.get("color"),
-                label=f"{learner}, published ± SE",
-            )  # fmt: skip
+            star = {**STAR, "ms": 10, "capsize": 2, "color": look["color"]}
+            label = f"{learner}, published ± SE"
+            axis.errorbar(*zip(*known, strict=True), label=label, **star)
     classes = {(row.dataset.id, row.feedback): row.dataset.k for row in rows}
     for place, each in enumerate(columns):
         chance = [100 / classes[each]] * 2
-        axis.plot([place - 0.5, place + 0.5], chance, color=GREY, lw=0.8, ls=":", label="chance")
+        axis.plot(
+            [place - 0.5, place + 0.5], chance, color=style.GREY, lw=0.8, ls=":", label="chance"
+        )
+    names = [
+        _column_name(rule, dataset if several else "", len(columns)) for dataset, rule in columns
+    ]
     axis.set_xticks(range(len(columns)), names)
     axis.set(ylabel="labels recognised (%)", ylim=(0, 104), xlim=(-0.5, len(columns) - 0.5))
     axis.grid(axis="y", color="#e9ecef", lw=0.6)
-    plain(axis)
-    legend_below(figure)
+    style.plain(axis)
+    style.legend_below(figure)
     stars = ", and published figures with their standard errors (stars)"
+    stars = stars if any(row.published for row in rows) else ""
     caption = (
-        "Accuracy of all learners: means over repeats with 95 % intervals"
-        f"{stars if any(row.published for row in rows) else ''}. {BANDIT.id} is told the rewards."
+        f"Accuracy of all learners: means over repeats with 95 % intervals{stars}. {BANDIT.id} is "
+        "told the rewards."
     )
     shown = ", ".join(f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" for row in rows)
     return Drawing("accuracy", figure, caption, f"Accuracy: {shown}.", row_columns(rows))
@@ -282,8 +262,10 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
 
 def _column_name(rule: str, dataset: int | str, columns: int) -> str:
     """Return what stands below a column, in lines that are short where there are many columns."""
-    lines = re.findall("[^_]*_?", rule)[:MOST_LINES] if columns > FEW_COLUMNS else [rule]
-    return "\n".join(in_figure(each, ROOM // columns) for each in (*lines, dataset) if each != "")
+    lines = re.findall("[^_]*_?", rule)[:3] if columns > 4 else [rule]
+    return "\n".join(
+        style.in_figure(each, ROOM // columns) for each in (*lines, dataset) if each != ""
+    )
 
 
 def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:
@@ -292,39 +274,28 @@ def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:
     names += ("standard_error", "repeats", "published", "published_standard_error")
     documents = [row.as_dict() for row in rows]
     columns = {name: [each[name] for each in documents] for name in names}
-    ends = [each["interval"] or (None, None) for each in documents]
-    return {**columns, "interval_low": [e[0] for e in ends], "interval_high": [e[1] for e in ends]}
+    low, high = zip(*(each["interval"] or (None, None) for each in documents), strict=True)
+    return {**columns, "interval_low": list(low), "interval_high": list(high)}
 
 
 def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -> Section:
     who = f"{AI_IGL.id} ({told(AI_IGL.id)}), feedback"
-    if len(study.datasets) == 1:
-        numbers = [
-            KeyNumber(
-                f"{row.accuracy.mean:.1f} %",
-                f"accuracy of {who} {row.feedback}",
-                in_full(row, "repeat"),
-            )
-            for row in rows
-            if row.learner == AI_IGL.id
-        ]
-    else:
-        numbers = [
-            KeyNumber(
-                f"{each.accuracy.mean:.1f} %",
-                f"mean accuracy of {who} {each.feedback}",
-                f"{share(each.of_means)} of {BANDIT.id}'s" if each.of_means else "",
-            )
-            for each in averages(rows)
-            if each.subset == ALL_SETS and each.learner == AI_IGL.id
-        ]
+    single = len(study.datasets) == 1
+    numbers = []
+    for each in rows if single else averages(rows):
+        if each.learner == AI_IGL.id and (single or each.subset == ALL_SETS):
+            about = f"{'' if single else 'mean '}accuracy of {who} {each.feedback}"
+            note = cells.in_full(each, "repeat") if single else ""
+            if not single and each.of_means:
+                note = f"{share(each.of_means)} of {BANDIT.id}'s"
+            numbers.append(KeyNumber(f"{each.accuracy.mean:.1f} %", about, note))
     numbers.append(KeyNumber(str(len(results)), "finished repeats"))
     return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "repeats"))
 
 
 def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
-    words = f"{sentence(over_repeats(rows, 'repeat'))}."
-    if len(study.datasets) <= FEW_SETS:
+    words = f"{cells.sentence(cells.over_repeats(rows, 'repeat'))}."
+    if len(study.datasets) <= 3:
         drawings = [learners_drawing(rows)]
         return [Section("The table", [words], tables=[learner_table(rows)], drawings=drawings)]
     tables = [each._replace(caption=rule) for rule, each in dataset_tables(rows).items()]
@@ -344,27 +315,21 @@ def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
 def _learnable(found: Sequence[Learnability] | None) -> list[Section]:
     if found is None:
         words = "What was found is of other results: run bciigl reproduce features again."
-        return [Section("What makes a dataset learnable", [words])]
+        return [Section(LEARNABLE, [words])]
     sections = []
     for place, each in enumerate(found):
         whole = each.forests[0]
         drawings = [importance_drawing(whole)] if whole.importances else []
         if each.results != TABLE4 and each.datasets:
             ranked = sorted(whole.importances, key=whole.importances.get, reverse=True)
-            names = ranked[:MOST_SCATTERED] or SCATTERED
+            names = ranked[: len(SCATTERED)] or SCATTERED
             # Grey points, once: the paper's results on all its datasets.
-            drawings.append(
-                scatter_drawing(each.datasets, names, () if place else found[-1].datasets)
-            )
+            grey = () if place else found[-1].datasets
+            drawings.append(scatter_drawing(each.datasets, names, grey))
         ending, table = re.sub(r"\W+", "_", each.results), forest_table(each.forests)
-        sections.append(
-            Section(
-                f"What makes a dataset learnable: {each.results}",
-                [table.caption],
-                tables=[table._replace(caption="")],
-                drawings=[replace(one, name=f"{one.name}_{ending}") for one in drawings],
-            )
-        )
+        drawings = [replace(one, name=f"{one.name}_{ending}") for one in drawings]
+        title, tables = f"{LEARNABLE}: {each.results}", [table._replace(caption="")]
+        sections.append(Section(title, [table.caption], tables=tables, drawings=drawings))
     return sections
 
 
@@ -404,9 +369,9 @@ def _methods(study: LabelledStudy) -> Section:
 
 def _again(study: LabelledStudy, results: Results) -> Section:
     about = [("seed", str(study.seed)), ("learned with", versions_told(results))]
-    about.append(("Python", platform.python_version()))
+    about += [("Python", platform.python_version())]
     data = [
-        [str(each.id), each.name, str(each.n), str(each.features), str(each.k), each.digest[:12]]
+        [*map(str, (each.id, each.name, each.n, each.features, each.k)), each.digest[:12]]
         for each in study.datasets
     ]
     command = _command(study)
@@ -418,15 +383,9 @@ def _again(study: LabelledStudy, results: Results) -> Section:
         words = "No command makes this study again: it was made in Python, with what follows."
         about += [("feedback", ", ".join(study.feedback)), ("learners", ", ".join(study.learners))]
         about += [("repeats", str(study.repeats)), ("samples", str(study.samples or "all"))]
-    return Section(
-        "How to do it again",
-        [words],
-        tables=[
-            Table(("what", "value"), about),
-            Table(("dataset", "name", "N", "features", "K", "SHA-256"), data, "The data"),
-        ],
-        preformatted=command,
-    )
+    head = ("dataset", "name", "N", "features", "K", "SHA-256")
+    tables = [Table(("what", "value"), about), Table(head, data, "The data")]
+    return Section("How to do it again", [words], tables=tables, preformatted=command)
 
 
 def _command(study: LabelledStudy) -> str:
@@ -435,7 +394,7 @@ def _command(study: LabelledStudy) -> str:
         paper.TABLE1: (paper.TABLE1_FEEDBACK, None),
         paper.TABLE3: (paper.TABLE3_FEEDBACK, paper.SAMPLES),
     }.get(study.table, ((), None))
-    shipped = set(study.feedback) <= set(_RULE_WORDS) and tuple(study.learners) == USUAL
+    shipped = set(study.feedback) <= set(_RULE_WORDS) and tuple(study.learners) == LEARNERS
     if not (usual and shipped and study.samples == samples):
         return ""
     words = ["bciigl", "reproduce", study.table, "--data", "DATA"]

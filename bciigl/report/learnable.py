@@ -11,33 +11,19 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from bciigl.labelled.learnable import SUCCESS, Forest, Point
 from bciigl.learn.bandit import BANDIT
+from bciigl.report import style
 from bciigl.report.drawing import Drawing
-from bciigl.report.style import (
-    BLUE,
-    GREY,
-    NOISE_COLOR,
-    ORANGE,
-    SMALL,
-    legend_below,
-    new_figure,
-    plain,
-)
 from bciigl.report.table import INDENT, Table
 
-BAR_HEIGHT, MARGIN = 0.24, 0.7
-PANEL_HEIGHT, LEGEND_HEIGHT = 2.1, 0.6
-MOST_ACROSS = 2
 LOGARITHMIC = {
     "feature_onehot_count", "instance_per_feature", "noise_signal_ratio", "pca_dims_95",
     "n", "n_by_sqrt_k", "n_by_k",
 }  # fmt: skip
 """Meta-features that are counts and ratios with no upper end."""
-DECADES = 100
-"""The highest by the lowest value from which on a logarithmic axis has more than one tick."""
 STYLES = {
     "published": {"c": "#868e96", "marker": ".", "s": 14, "linewidths": 0},
-    "failure": {"c": ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
-    "success": {"c": BLUE, "marker": "o", "s": 24, "linewidths": 0.6, "edgecolors": "white"},
+    "failure": {"c": style.ORANGE, "marker": "x", "s": 26, "linewidths": 1.2},
+    "success": {"c": style.BLUE, "marker": "o", "s": 24, "linewidths": 0.6, "edgecolors": "white"},
 }
 
 
@@ -45,18 +31,18 @@ def importance_drawing(forest: Forest) -> Drawing:
     """Return by which meta-features a forest tells successes: bars, the longest at the top."""
     ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
     names, weights = (list(column) for column in zip(*ranked, strict=True))
-    figure = new_figure(BAR_HEIGHT * len(names) + MARGIN)
+    figure = style.new_figure(0.24 * len(names) + 0.7)
     axis = figure.subplots()
-    axis.barh(names, weights, color=BLUE, height=0.7)
+    axis.barh(names, weights, color=style.BLUE, height=0.7)
     for place, weight in enumerate(weights):
         axis.annotate(
             f"{weight:.2f}", (weight, place), (3, 0), textcoords="offset points", va="center",
-            fontsize=SMALL,
+            fontsize=style.SMALL,
         )  # fmt: skip
     axis.set(xlabel="importance (share of information gain)", xlim=(0, 1.12 * max(weights) or 1))
     axis.set_ylim(len(names) - 0.4, -0.6)  # the first at the top
     axis.tick_params(axis="y", length=0)
-    plain(axis)
+    style.plain(axis)
     caption = (
         "By which meta-features a random forest tells whether AI-IGL reaches at least "
         f"{SUCCESS:g} of the contextual bandit's accuracy: mean decrease in impurity over "
@@ -76,14 +62,7 @@ def scatter_drawing(
 ) -> Drawing:
     """Return relative performance against meta-features: a panel for each.
 
-    Parameters
-    ----------
-    points : sequence of mappings
-        Datasets.
-    features : sequence of str
-        The meta-features that are drawn.
-    published : sequence of mappings, optional
-        Published datasets; they are drawn in the panels of those meta-features that they have.
+    Published datasets are drawn in the panels of those meta-features that they have.
     """
     features = list(dict.fromkeys(features))
     kinds = {
@@ -102,7 +81,12 @@ def scatter_drawing(
         f"{len(points)} datasets are successes"
         + (f", beside {len(published)} published ones." if published else ".")
     )
-    columns = _columns(kinds, features)
+    lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
+    columns = {
+        **{name: [each.get(name) for _, each in lines] for name in features},
+        "relative": [each["relative"] for _, each in lines],
+        "drawn_as": [kind for kind, _ in lines],
+    }
     return Drawing("learnable", _scatter_figure(kinds, features), caption, alt, columns)
 
 
@@ -135,20 +119,10 @@ def _words(subset: str) -> str:
     return subset.replace(">=", " ≥ ").replace("<=", " ≤ ")
 
 
-def _columns(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> dict[str, list]:
-    """Return the numbers of the figure, a line for each dataset."""
-    lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
-    return {
-        **{name: [each.get(name) for _, each in lines] for name in features},
-        "relative": [each["relative"] for _, each in lines],
-        "drawn_as": [kind for kind, _ in lines],
-    }
-
-
 def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
-    across = min(len(features), MOST_ACROSS)
+    across = min(len(features), 2)
     down = math.ceil(len(features) / across)
-    figure = new_figure(PANEL_HEIGHT * down + LEGEND_HEIGHT)
+    figure = style.new_figure(2.1 * down + 0.6)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
         _panel(axis, kinds, name)
@@ -159,36 +133,36 @@ def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -
     for axis in axes[len(features) :]:
         axis.set_visible(False)
     shown = 1 + sum(map(bool, kinds.values()))
-    legend_below(figure, ncols=shown, handletextpad=0.4, columnspacing=1.2)
+    style.legend_below(figure, ncols=shown, handletextpad=0.4, columnspacing=1.2)
     return figure
 
 
 def _panel(axis: Axes, kinds: Mapping[str, list[Point]], name: str) -> None:
-    axis.axhline(SUCCESS, color=GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1)
+    axis.axhline(
+        SUCCESS, color=style.GREY, lw=1, ls="--", label=f"success from {SUCCESS:g}", zorder=1
+    )
     drawn: list[float] = []
     for kind, mine in kinds.items():
-        known = [each for each in mine if name in each]
+        known = [(each[name], each["relative"]) for each in mine if name in each]
         if known:
-            values = [each[name] for each in known]
-            relative = [each["relative"] for each in known]
-            axis.scatter(values, relative, label=kind, zorder=2, **STYLES[kind])
-            drawn += values
+            axis.scatter(*zip(*known, strict=True), label=kind, zorder=2, **STYLES[kind])
+            drawn += [value for value, _ in known]
     _scale(axis, name, drawn)
     axis.set_xlabel(name)
-    axis.grid(axis="y", color=NOISE_COLOR, lw=0.6)
+    axis.grid(axis="y", color=style.NOISE_COLOR, lw=0.6)
     axis.set_axisbelow(True)
-    plain(axis)
+    style.plain(axis)
 
 
 def _scale(axis: Axes, name: str, drawn: Sequence[float]) -> None:
     """Give a panel a logarithmic axis where values are far apart, one with a zero if need be."""
     low, high = min(drawn), max(drawn)
-    if name in LOGARITHMIC and low >= 0 and high >= DECADES * max(low, np.finfo(float).tiny):
-        if low > 0:
-            axis.set_xscale("log")
-            axis.xaxis.set_major_locator(LogLocator(numticks=6))
-            axis.xaxis.set_minor_formatter(NullFormatter())
-        elif high > 10:
-            axis.set_xscale("symlog", linthresh=1)
-        return
-    axis.xaxis.set_major_locator(MaxNLocator(4))
+    # Nearer to each other they would have one tick at most on a logarithmic axis.
+    if name not in LOGARITHMIC or low < 0 or high < 100 * max(low, np.finfo(float).tiny):
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+    elif low > 0:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(numticks=6))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    elif high > 10:
+        axis.set_xscale("symlog", linthresh=1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bciigl.labelled.arff import cells, read_arff
 from bciigl.labelled.rules import LabelledError
+from bciigl.labelled.tables import cells, read_arff
 
 HEADER = "@relation r\n@attribute x real\n@attribute c {u,v}\n@attribute class {p,q}\n@data\n"
 PLAIN = HEADER + "1,u,p\n2.5,v,q\n3,u,q\n"

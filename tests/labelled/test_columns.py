@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bciigl.labelled import columns
-from bciigl.labelled.columns import matrix_features, table_features
+from bciigl.labelled import examples
+from bciigl.labelled.examples import matrix_features, table_features
 from bciigl.labelled.rules import LabelledError
 
 ROWS = 60
@@ -115,7 +115,7 @@ def test_a_table_with_nothing_to_tell_labels_by_is_refused():
 
 
 def test_a_table_that_would_be_far_too_wide_is_refused(monkeypatch):
-    monkeypatch.setattr(columns, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(examples, "MOST_NUMBERS", 1000)
     with pytest.raises(LabelledError, match="would have 31 features in 60 examples"):
         table_features(table(word=[f"v{i % 30}" for i in range(ROWS)]))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bciigl.labelled.idx import is_idx, read_idx
+from bciigl.labelled.arrays import is_idx, read_idx
 from bciigl.labelled.rules import LabelledError
 
 IMAGES = np.arange(8 * 2 * 3, dtype=np.uint8).reshape(8, 2, 3)
@@ -112,7 +112,10 @@ def test_images_without_labels_are_refused(tmp_path):
 def test_images_of_two_sizes_are_refused(tmp_path):
     write_pair(tmp_path, "train")
     write_pair(tmp_path, "t10k", np.zeros((8, 3, 3), np.uint8))
-    with pytest.raises(LabelledError, match=r"of one size, got \(2, 3\) and \(3, 3\)"):
+    with pytest.raises(
+        LabelledError,
+        match=r"images should be of one shape, got \(2, 3\) in train.* and \(3, 3\) in t10k",
+    ):
         read_idx(tmp_path)
 
 

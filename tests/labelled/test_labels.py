@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bciigl.labelled.labels import class_codes, labelled, name_and_id, natural_order
+from bciigl.labelled.examples import class_codes, labelled, name_and_id, natural_order
 from bciigl.labelled.rules import LabelledError
 
 X = np.arange(12.0).reshape(6, 2)

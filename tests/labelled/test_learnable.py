@@ -389,7 +389,7 @@ def test_all_of_the_paper_s_sets_are_there_with_their_sizes():
     assert first["n_by_k"] == pytest.approx(20_000 / 26)
     assert first["relative"] == pytest.approx(11.40 / 53.90)
     assert last[0].forests[0].datasets == 271
-    document = last[0].as_dict()
+    document = asdict(last[0])
     assert list(document) == ["results", "datasets", "forests"]
     assert json.loads(json.dumps(document)) == json.loads(json.dumps(document, allow_nan=False))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bciigl.labelled.npz import read_npz
+from bciigl.labelled.arrays import read_npz
 from bciigl.labelled.rules import LabelledError
 
 X = np.arange(12.0).reshape(6, 2)
