@@ -9,12 +9,13 @@ import pytest
 from recordings import reported_protocol
 from scipy.stats import binomtest
 
+from bciigl.base.progress import silent
 from bciigl.learn import load_learner
 from bciigl.loop import record
 from bciigl.recording import DatasetError, open_dataset
 from bciigl.recording.layout import ESTIMATES
 from bciigl.recording.truth import Session
-from bciigl.study.learning import learn_from, select
+from bciigl.study.learning import learn_from, learn_with, select
 from bciigl.study.session_results import (
     DECODED,
     POLICIES,
@@ -111,7 +112,7 @@ def test_points_are_of_the_first_runs_and_the_last_are_the_results(points, learn
 def test_what_is_known_is_not_learned_again(learned):
     _, sessions, results = learned
     wrong = [replace(each, accuracy=12.5) for each in results]
-    again = learning_curve(sessions, LEARNERS, known=wrong)
+    again = learning_curve(sessions, wrong, 0, True, silent)
     assert {each.accuracy for each in again if each.runs == 3} == {12.5}
 
 
@@ -120,7 +121,11 @@ def test_known_match_rates_need_catch_trials(learned):
     train = blind["train"].interactions
     caught = replace(train, catch=train.run == 3, match_rate=np.array(0.8))
     late = {**blind, "train": Session(caught)}
-    assert learning_curve(late, ["ai_igl"])[0] == learning_curve(blind, ["ai_igl"])[0]
+    curves = [
+        learning_curve(each, learn_with(blind, ["ai_igl"]), 0, True, silent)
+        for each in (late, blind)
+    ]
+    assert curves[0][0] == curves[1][0]
 
 
 def test_the_agents_guesses_are_counted_run_by_run(learned):
