@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+SLOW = [[pytest.mark.slow] if page.parent.name == "docs" else [] for page in PAGES]
+LONG = [pytest.param(page, marks=marks) for page, marks in zip(PAGES, SLOW, strict=True)]
+
+
+@pytest.mark.parametrize("page", LONG, ids=[page.name for page in PAGES])
 def test_python_in_the_documentation_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -36,6 +36,7 @@ def test_no_labels_are_needed_to_come_near_the_ceiling(noise, share, seed):
     assert learner.diagnose().verdict == "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_full_ci_reaches_the_objective_of_the_truth(seed):
     train, _ = sessions(0.1, seed, 460, 46)
@@ -48,6 +49,7 @@ def test_full_ci_reaches_the_objective_of_the_truth(seed):
     assert learner.objective_ == pytest.approx(np.mean((3 * chosen - 1) * decoded))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_full_ci_is_as_good_where_feedback_has_no_action_in_it(seed):
     weights = {"perception": 0.0, "judgment": 1.0}
@@ -65,6 +67,7 @@ def test_nothing_is_found_where_nothing_is():
     assert ActionInclusiveIGL().fit(*told(train), run=train.run).diagnose().verdict != "trust"
 
 
+@pytest.mark.slow
 def test_a_policy_that_gets_better_from_run_to_run_is_learned_from():
     # Three runs of uniform guesses, then eleven of a policy that is right 87 % of the time.
     train, test = sessions(0.5, 0, 14 * 46, 460)

@@ -65,6 +65,7 @@ def assert_drawn(document: list[dict], lines: list[dict[str, str]]) -> None:
         assert {name: line[name] for name in shown} == shown
 
 
+@pytest.mark.slow
 def test_labelled_datasets_have_the_same_accuracies_in_all_forms(bciigl, tmp_path):
     for place, number in enumerate((61, None, 9, None)):
         path = tmp_path / "data" / f"set_{place}.npz"
@@ -97,6 +98,7 @@ def test_labelled_datasets_have_the_same_accuracies_in_all_forms(bciigl, tmp_pat
         assert f"<dd>{mean} %</dd>" in page
 
 
+@pytest.mark.slow
 def test_images_have_the_same_accuracies_in_all_forms(bciigl, tmp_path):
     data = write_images(tmp_path / "digits.npz", rows=240)
     command = ("reproduce", "table3", "--data", data, "--repeats", 2, "--jobs", 1)

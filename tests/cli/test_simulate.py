@@ -220,6 +220,7 @@ def test_an_interrupt_says_how_to_go_on(bciigl, tmp_path):
     assert (result.exit_code, "is not finished" in result.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_says_how_to_go_on_and_nothing_is_lost(tmp_path, recorded):
     folder = tmp_path / "out"
 

@@ -110,6 +110,7 @@ def as_bytes(linear: Linear) -> list[bytes]:
     return [each.tobytes() for each in linear]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law",
     [
@@ -136,6 +137,7 @@ def test_a_policy_that_is_not_fitted_anew_is_that_of_the_model():
     np.testing.assert_array_equal(fitted(told).policy_, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_other_contexts_are_learned_as_well_as_from_known_rewards(law, returned):
     told, fresh = chosen(0, law), chosen(100, law, trials=3000)
@@ -149,6 +151,7 @@ def test_other_contexts_are_learned_as_well_as_from_known_rewards(law, returned)
     assert learner.diagnose().verdict == "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["even", "heavy tails", "pixels"])
 def test_it_is_better_than_the_model_there(law, monkeypatch):
     told, fresh = chosen(0, law), chosen(100, law, trials=3000)

@@ -159,6 +159,7 @@ def test_study_that_was_opened_can_be_read_and_goes_on_only_where_its_data_are(t
     assert len(outcome.results) == 2
 
 
+@pytest.mark.slow
 def test_rule_of_one_s_own_is_known_to_other_processes(tmp_path, monkeypatch):
     def local(guesses, rng):
         return 1 - echo(guesses, rng)

@@ -210,6 +210,7 @@ def test_example_3_is_solved(seed):
     assert learner.diagnose().verdict == "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_right", [True, False])
 def test_noise_is_not_trusted(one_right):
     for seed in range(10):
@@ -278,6 +279,7 @@ POOR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poor", POOR)
 @pytest.mark.parametrize("parameters", [{}, {"one_right": False}, {"method": "paper"}])
 def test_poor_data_are_borne_and_not_trusted(poor, parameters):

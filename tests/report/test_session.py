@@ -2,6 +2,7 @@
 
 import shutil
 
+import pytest
 from recordings import small
 
 from bciigl.loop import Agent, Choice
@@ -145,6 +146,7 @@ def test_what_a_protocol_says_is_never_taken_for_html(tmp_path):
     assert "&lt;script&gt;alert(1)&lt;/script&gt; A simulated session" in text
 
 
+@pytest.mark.slow
 def test_odd_sessions_have_a_report(tmp_path):
     odd = {
         "separate": {

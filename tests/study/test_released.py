@@ -181,6 +181,7 @@ def test_folder_without_them_is_refused(tmp_path, name):
         released_rows(tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs the released recordings")
 def test_the_paper_s_recordings_are_learned_without_labels():
     found = released_rows(Path(os.environ["BCIIGL_TEST_DATA"], "released"), repeats=1)

@@ -77,6 +77,7 @@ def test_only_the_cell_that_is_missing_is_run(finished):
     assert digests(finished) == files
 
 
+@pytest.mark.slow
 def test_more_repeats_levels_and_values_keep_what_is_there_and_a_changed_setting_reuses_nothing(
     tmp_path,
 ):
@@ -93,6 +94,7 @@ def test_more_repeats_levels_and_values_keep_what_is_there_and_a_changed_setting
     assert set(fewer.results) == {each.removesuffix(".json") for each in before}
 
 
+@pytest.mark.slow
 def test_shares_are_disjoint_and_together_everything(finished, tmp_path):
     out, done = tmp_path / "out", []
     for part in (3, 1, 2):
