@@ -113,9 +113,8 @@ def differing_bytes(one: Path, other: Path) -> int:
 
 def run(count: int, root: Path, rng: random.Random, kinds: tuple[str, ...] = tuple(KINDS)) -> Tally:
     """Kill that many commands, and return what came of it."""
-    import bciigl.study.sessions  # noqa: F401
-
     import bciigl.cli.simulate  # noqa: F401 (imported once, before all forks)
+    import bciigl.study.session_results  # noqa: F401
     from bciigl.loop import record  # noqa: F401
 
     _forked(lambda: _save_policy(root / "policy"), root)
