@@ -9,21 +9,11 @@ from pydantic import TypeAdapter
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.protocol.summary import summary
+from bciigl.study import statistics
 from bciigl.study.grid import Entry, Setting, Study, in_words
 from bciigl.study.published import Published, published
 from bciigl.study.results import CellResult, EntryResult
-from bciigl.study.statistics import (
-    Chance,
-    Difference,
-    Mean,
-    accuracy,
-    difference_of,
-    failed_option,
-    mean_of,
-    percent,
-    permutation_chance,
-    within,
-)
+from bciigl.study.statistics import Chance, Difference, Mean, accuracy, percent, within
 
 Results = Mapping[str, CellResult]
 _SAME = ("objective", "truth_objective", "scanner_hours", "test_scanner_hours")
@@ -168,7 +158,7 @@ def rows(study: Study, results: Results) -> list[Row]:
                 if pairs := [pair for pair in pairs if None not in pair]:
                     objectives = np.mean(pairs, axis=0).tolist()
                     known["objective"], known["truth_objective"] = objectives
-                mean = within(mean_of(list(mine[entry.label].values())), 0.0)
+                mean = within(statistics.mean_of(list(mine[entry.label].values())), 0.0)
                 learned = [each for each, _ in repeats]
                 table.append(row_of(study.table, entry, mean, learned, **known))
     return table
@@ -194,7 +184,7 @@ def _accuracies(repeats: Repeats) -> dict[int, float]:
 
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
     both = sorted(set(mine) & set(others))
-    found = difference_of([mine[each] for each in both], [others[each] for each in both])
+    found = statistics.difference_of([mine[each] for each in both], [others[each] for each in both])
     return within(found, -100.0)
 
 
@@ -209,8 +199,8 @@ def row_of(
         **entry._asdict(),
         accuracy=mean,
         accuracies=[accuracy(each) for each in confusions],
-        chance=permutation_chance(confusions),
-        failed=percent(map(failed_option, confusions)),
+        chance=statistics.permutation_chance(confusions),
+        failed=percent(map(statistics.failed_option, confusions)),
         trusted=percent(each == TRUST for each in verdicts),
         published=published(table, entry.learner, known["noise"]) if beside else None,
         **known,

@@ -20,15 +20,8 @@ from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis
 from bciigl.recording import Dataset, DatasetError, Session
 from bciigl.recording.layout import ESTIMATES
-from bciigl.study.learning import (
-    Result,
-    Sessions,
-    learn_from,
-    learn_session,
-    load_sessions,
-    matches_by_fifths,
-    select,
-)
+from bciigl.study import learning
+from bciigl.study.learning import Result, Sessions, learn_from, select
 from bciigl.study.results import Kept
 from bciigl.study.statistics import share_with_interval
 
@@ -90,9 +83,9 @@ class SessionResults(Kept):
 
 def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessions, list[Result]]:
     """Let the learners of a dataset's protocol learn from it, and keep the results there."""
-    sessions, seed = load_sessions(dataset), dataset.protocol.seed
+    sessions, seed = learning.load_sessions(dataset), dataset.protocol.seed
     try:
-        results = learn_session(dataset.protocol, sessions, report=report)
+        results = learning.learn_session(dataset.protocol, sessions, report=report)
     except DatasetError:
         results = []  # all of them need the truth, which is not known
     keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
@@ -126,7 +119,7 @@ def keep_results(
         learners=[_learner_result(each) for each in results],
         learning_curve=learning_curve(sessions, results, seed, one_right, report),
         matches_by_run=matches_by_run(sessions["train"]),
-        matches_by_fifths=matches_by_fifths(sessions["train"]),
+        matches_by_fifths=learning.matches_by_fifths(sessions["train"]),
     )
     shutil.rmtree(folder / POLICIES, ignore_errors=True)
     decoded = {}
