@@ -89,10 +89,7 @@ def write_run(
     run: RecordedRun,
     sidecar: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run's recording, events, estimates and, if known, the truth; return the files.
-
-    `sidecar` is what the recording's JSON sidecar says besides the task and the TR.
-    """
+    """Write a run's recording, events, estimates and, if known, the truth; return the files."""
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
     task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}

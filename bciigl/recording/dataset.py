@@ -184,10 +184,7 @@ def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Sess
 def joined_session(
     protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
 ) -> Session:
-    """Return the arrays of runs, by their numbers, as one session.
-
-    Trials for which too many frames were missing have no context or no feedback. They are left out.
-    """
+    """Return the arrays of runs as one session, without trials that miss context or feedback."""
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
     missing = [np.isnan(arrays[name]).all(axis=1) for name in ("context", "feedback")]

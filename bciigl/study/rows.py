@@ -132,14 +132,14 @@ class Row(Scored):
 
 
 def rows(study: Study, results: Results) -> list[Row]:
-    """Return the table of a study: a row for each setting and learner that has results.
-
-    `results` are those of the finished cells, as `run_study` and `open_study` give them.
-    """
+    """Return the table of a study: a row for each setting and learner that has results."""
     table = []
     for setting in study.settings:
         found = _of_setting(study, setting, results)
-        mine = {label: _accuracies(each) for label, each in found.items()}
+        mine = {
+            label: {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
+            for label, repeats in found.items()
+        }
         for entry in study.entries:
             if entry.label in found:
                 protocol = study.simulated(setting, entry)
@@ -176,10 +176,6 @@ def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, R
             for entry, each in zip(cell.entries, result.results, strict=True):
                 found.setdefault(entry.label, {})[cell.repeat] = (each, result.truth_objective)
     return found
-
-
-def _accuracies(repeats: Repeats) -> dict[int, float]:
-    return {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
 
 
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:

@@ -85,7 +85,8 @@ def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessio
     """Let the learners of a dataset's protocol learn from it, and keep the results there."""
     sessions, seed = learning.load_sessions(dataset), dataset.protocol.seed
     try:
-        results = learning.learn_session(dataset.protocol, sessions, report=report)
+        learners = learning.session_learners(dataset.protocol, sessions)
+        results = learning.learn_with(sessions, learners, seed=seed, report=report)
     except DatasetError:
         results = []  # all of them need the truth, which is not known
     keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
@@ -101,10 +102,7 @@ def keep_results(
     one_right: bool = True,
     report: Notify = silent,
 ) -> None:
-    """Write what was learned to a folder that exists, with all that figures need.
-
-    Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
-    """
+    """Write what was learned to a folder that exists, in place of earlier results there."""
     train, _ = sessions["train"]
     document = SessionResults(
         bciigl=__version__,
@@ -180,10 +178,7 @@ def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
 def learning_curve(
     sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
-    """Return test accuracies after more and more runs; empty where they are not known.
-
-    Those of the first learner that is told nothing, and of the told, who learned from all runs.
-    """
+    """Return test accuracies of told learners and the first untold one, run by run."""
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
         return []
@@ -195,11 +190,16 @@ def learning_curve(
         name = finished.learner_id
         report(f"learning curve of {name}")
         for count in after:
-            some = _first_runs(sessions, runs[:count])
+            some = select(sessions, runs[:count], None)
+            train, truth = some["train"]
+            if train.catch is not None and not train.catch.any():
+                # A match rate that is known of catch trials says nothing where there were none.
+                train = replace(train, catch=None, match_rate=None)
+                some["train"] = Session(train, truth)
             whole = count == len(runs)
             result = finished if whole else _learned(some, name, seed, one_right)
             if result is not None:
-                (low, high), trials = result.interval, some["train"].interactions.trials
+                (low, high), trials = result.interval, train.trials
                 scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
                 points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points
@@ -214,15 +214,6 @@ def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) ->
             return learn_from(sessions, learner_id, seed=seed, one_right=one_right)
         except InputError:
             return None
-
-
-def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
-    some = select(sessions, runs, None)
-    train, truth = some["train"]
-    if train.catch is not None and not train.catch.any():
-        # A match rate that is known of catch trials says nothing where there were none.
-        some["train"] = Session(replace(train, catch=None, match_rate=None), truth)
-    return some
 
 
 def matches_by_run(session: Session) -> list[RunMatches]:
