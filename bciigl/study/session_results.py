@@ -178,7 +178,7 @@ def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
 def learning_curve(
     sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
-    """Return test accuracies of told learners and the first untold one, run by run."""
+    """Return test accuracies after more and more runs, of told learners and the first untold."""
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
         return []
