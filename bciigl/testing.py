@@ -66,30 +66,25 @@ def check_learner(learner: Any, told: str = "") -> None:
     for one, other in zip(before, given[told], strict=True):
         _require(np.array_equal(one, other), "fit should not change the arrays it is given")
     chosen = _call(fitted.predict, context, run=run)
-    _require(
-        np.shape(chosen) == (TRIALS,) and np.isin(chosen, range(OPTIONS)).all(),
-        f"predict should return an action from 0 to {OPTIONS - 1} for each context",
-    )
-    _require(
-        np.array_equal(chosen, again.predict(context, run=run)),
-        "fit should give the same policy for the same data; use random_state",
-    )
-    _check_probabilities(fitted, context, run, chosen)
-    score = _call(fitted.score, context, label, run=run)
-    _require(
-        np.isclose(score, (chosen == label).mean()), "score should be the share of right choices"
-    )
+    right = np.shape(chosen) == (TRIALS,) and np.isin(chosen, range(OPTIONS)).all()
+    _require(right, f"predict should return an action from 0 to {OPTIONS - 1} for each context")
+    same = np.array_equal(chosen, again.predict(context, run=run))
+    _require(same, "fit should give the same policy for the same data; use random_state")
+    probable = np.asarray(_call(fitted.predict_proba, context, run=run))
+    right = probable.shape == (TRIALS, OPTIONS) and (probable >= 0).all()
+    right = right and np.allclose(probable.sum(axis=1), 1)
+    _require(right, "predict_proba should return a probability for each context and action")
+    same = np.array_equal(probable.argmax(axis=1), chosen)
+    _require(same, "predict should choose the action that predict_proba finds most probable")
+    right = np.isclose(_call(fitted.score, context, label, run=run), (chosen == label).mean())
+    _require(right, "score should be the share of right choices")
     if not told:
         decoded = np.asarray(_call(fitted.decode, feedback, action, run=run))
-        _require(
-            decoded.shape == (TRIALS,) and (decoded >= 0).all() and (decoded <= 1).all(),
-            "decode should return a probability of reward for each trial",
-        )
+        right = decoded.shape == (TRIALS,) and (decoded >= 0).all() and (decoded <= 1).all()
+        _require(right, "decode should return a probability of reward for each trial")
         verdict = _call(fitted.diagnose)
-        _require(
-            isinstance(verdict, Verdict) and verdict.verdict in VERDICTS,
-            f"diagnose should return a Verdict: {', '.join(VERDICTS)}",
-        )
+        right = isinstance(verdict, Verdict) and verdict.verdict in VERDICTS
+        _require(right, f"diagnose should return a Verdict: {', '.join(VERDICTS)}")
     broken = context.copy()
     broken[0, 0] = np.nan
     try:
@@ -97,22 +92,6 @@ def check_learner(learner: Any, told: str = "") -> None:
     except ValueError:
         return
     raise ConformanceError("fit should refuse contexts that are not finite with a ValueError")
-
-
-def _check_probabilities(
-    fitted: Any, context: np.ndarray, run: np.ndarray, chosen: np.ndarray
-) -> None:
-    probable = np.asarray(_call(fitted.predict_proba, context, run=run))
-    _require(
-        probable.shape == (TRIALS, OPTIONS)
-        and (probable >= 0).all()
-        and np.allclose(probable.sum(axis=1), 1),
-        "predict_proba should return a probability for each context and action",
-    )
-    _require(
-        np.array_equal(probable.argmax(axis=1), chosen),
-        "predict should choose the action that predict_proba finds most probable",
-    )
 
 
 def check_agent(make: Callable[[], Any]) -> None:
@@ -136,12 +115,9 @@ def check_agent(make: Callable[[], Any]) -> None:
     # Each probability is an honest one: inverse propensities of an action have a mean of 1.
     weights = np.array([[1 / p * (a == each) for each in range(OPTIONS)] for a, p in guesses[0]])
     mean, error = weights.mean(axis=0), weights.std(axis=0) / np.sqrt(len(weights))
-    explores = np.array([p for _, p in guesses[0]]).max() < 1
-    if explores:
-        _require(
-            (np.abs(mean - 1) < 5 * error + 0.05).all(),
-            "a propensity should be the probability with which the guess was made",
-        )
+    explores = max(p for _, p in guesses[0]) < 1
+    honest = not explores or (np.abs(mean - 1) < 5 * error + 0.05).all()
+    _require(honest, "a propensity should be the probability with which the guess was made")
 
 
 def _guesses(agent: Any) -> list[tuple[int, float]]:
@@ -155,10 +131,9 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
             kept = context.copy()
             choice = Choice(*_call(agent.act, context))
             _require(np.array_equal(context, kept), "act should not change the context")
-            _require(
-                choice.action in range(OPTIONS) and 0 < choice.propensity <= 1,
-                f"act should return an action from 0 to {OPTIONS - 1} and its propensity",
-            )
+            right = choice.action in range(OPTIONS) and 0 < choice.propensity <= 1
+            wanted = f"an action from 0 to {OPTIONS - 1} and its propensity"
+            _require(right, f"act should return {wanted}")
             found.append((int(choice.action), float(choice.propensity)))
             _call(agent.observe, context, choice.action, feedback, choice.propensity, catch=False)
         agent.end_run()
@@ -168,13 +143,10 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
 def check_source(source: Source, protocol: Protocol) -> None:
     """Check that a new source gives the frames of a protocol's run as the session loop expects."""
     _require(source.tr > 0, f"tr should be above 0, got {source.tr!r}")
-    _require(
-        source.n_voxels == len(source.region) > 0, "n_voxels should be the number of the region's"
-    )
-    _require(
-        np.shape(source.affine) == (4, 4) and np.isfinite(source.affine).all(),
-        "affine should be a matrix of shape (4, 4)",
-    )
+    right = source.n_voxels == len(source.region) > 0
+    _require(right, "n_voxels should be the number of the region's")
+    right = np.shape(source.affine) == (4, 4) and np.isfinite(source.affine).all()
+    _require(right, "affine should be a matrix of shape (4, 4)")
     options = protocol.task.options
     trials = min(protocol.task.trials, protocol.task.trials_per_run)
     length = frames_per_run(protocol, trials)
@@ -185,31 +157,24 @@ def check_source(source: Source, protocol: Protocol) -> None:
         for stop in (*range(1, 4), length // 2, length // 2, length):
             frames += _call(source.read, stop)
             indices = [each.index for each in frames if each.status != "duplicate"]
-            _require(
-                indices == list(range(stop)),
-                f"read({stop}) should give every frame before {stop} once and in order",
-            )
+            wanted = f"every frame before {stop} once and in order"
+            _require(indices == list(range(stop)), f"read({stop}) should give {wanted}")
         _require(source.elapsed() >= 0, "elapsed should be the seconds since the run began")
         for each in frames:
             _check_frame(each, source.n_voxels)
 
 
 def _check_frame(frame: Any, voxels: int) -> None:
-    _require(
-        frame.status in STATUSES,
-        f"a frame's status should be one of {', '.join(STATUSES)}, got {frame.status!r}",
-    )
+    known = ", ".join(STATUSES)
+    right = frame.status in STATUSES
+    _require(right, f"a frame's status should be one of {known}, got {frame.status!r}")
     if frame.status in (MISSING, CORRUPT):
         _require(frame.values is None, f"a {frame.status} frame should have no values")
     else:
-        _require(
-            np.shape(frame.values) == (voxels,) and np.isfinite(frame.values).all(),
-            f"a frame's values should be {voxels} finite numbers",
-        )
-    _require(
-        0 <= frame.acquired <= frame.arrived + 1e-9,
-        "a frame should be acquired before it arrives, both in seconds since the run began",
-    )
+        right = np.shape(frame.values) == (voxels,) and np.isfinite(frame.values).all()
+        _require(right, f"a frame's values should be {voxels} finite numbers")
+    right, since = 0 <= frame.acquired <= frame.arrived + 1e-9, "seconds since the run began"
+    _require(right, f"a frame should be acquired before it arrives, both in {since}")
 
 
 def check_participant(participant: Any, protocol: Protocol) -> None:
@@ -221,23 +186,17 @@ def check_participant(participant: Any, protocol: Protocol) -> None:
         first = _call(participant.imagine, trial)
         _require(first.kind == "imagination", "a trial should begin with imagination")
         shown = _call(participant.shown, trial)
-        _require(
-            shown is None or (isinstance(shown, Shown) and shown.action in range(options)),
-            "shown should return a Shown, or None where the agent guesses",
-        )
+        right = shown is None or (isinstance(shown, Shown) and shown.action in range(options))
+        _require(right, "shown should return a Shown, or None where the agent guesses")
         actions.append(trial % options if shown is None else shown.action)
         kinds = [each.kind for each in _call(participant.answer, trial, actions[-1])]
-        _require(
-            kinds == list(protocol.task.events[1:]),
-            f"answer should return the events {', '.join(protocol.task.events[1:])}, got {kinds}",
-        )
+        wanted = list(protocol.task.events[1:])
+        said = f"answer should return the events {', '.join(wanted)}, got {kinds}"
+        _require(kinds == wanted, said)
     truth = _call(participant.truth, actions)
     _require(truth is None or isinstance(truth, Truth), "truth should return a Truth, or None")
-    if truth is not None:
-        _require(
-            np.array_equal(truth.match, np.asarray(truth.meant) == actions),
-            "a match should be a guess of the option meant",
-        )
+    right = truth is None or np.array_equal(truth.match, np.asarray(truth.meant) == actions)
+    _require(right, "a match should be a guess of the option meant")
 
 
 def _call(function: Callable, *arguments: Any, **named: Any) -> Any:

@@ -161,10 +161,7 @@ def _frame_weights(
 
 
 def _whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
-    """Return the innovations of an AR(1) series, along the first axis.
-
-    `steps` says how many frames after the one before each frame is: more than 1 after missing ones.
-    """
+    """Return the innovations of an AR(1) series; a step is more than 1 after missing frames."""
     innovations = series.copy()
     if len(series):
         decay, scale = _innovation(coefficient, steps)

@@ -8,15 +8,8 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.estimate import frame, glm
-from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import (
-    decision_time,
-    event_offsets,
-    frames_complete,
-    series,
-    trial_seconds,
-    trial_start,
-)
+from bciigl.protocol import Protocol, schedule
+from bciigl.protocol.schedule import trial_seconds, trial_start
 
 _ESTIMATES = {"glm": glm.estimate, "frame": frame.estimate}
 _CONTEXT = {"imagination": 1.0}
@@ -77,7 +70,7 @@ def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarra
 
 
 def _context(recordings: Recordings, protocol: Protocol, trial: int) -> np.ndarray:
-    seen = _until(recordings, protocol, trial, decision_time(protocol.timing))
+    seen = _until(recordings, protocol, trial, schedule.decision_time(protocol.timing))
     return _estimates(seen, protocol, _CONTEXT, [trial])[0]
 
 
@@ -87,7 +80,7 @@ def _feedback_weights(protocol: Protocol) -> dict[str, float]:
 
 def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:
     """Return frames as recordings by the kinds of event in them, if those needed are there."""
-    planned = series(protocol)
+    planned = schedule.series(protocol)
     if isinstance(frames, dict) != (len(planned) > 1):
         expected = "a series for each kind of event" if len(planned) > 1 else "one series"
         raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
@@ -135,7 +128,7 @@ def _from_series(
     trials = np.asarray(trials, int)
     seconds = len(frames) * protocol.timing.tr - protocol.timing.burn_in
     begun = max(math.ceil(seconds / trial_seconds(protocol)), trials.max(initial=-1) + 1)
-    offsets = event_offsets(protocol)
+    offsets = schedule.event_offsets(protocol)
     onsets = np.add.outer(
         [trial_start(protocol, trial) for trial in range(begun)], [offsets[kind] for kind in kinds]
     )
@@ -172,7 +165,7 @@ def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float)
     if not isinstance(trial, (int, np.integer)) or trial < 0:
         raise BciiglError(f"trial should be 0 or a larger whole number, got {trial!r}")
     seconds = trial_start(protocol, trial) + since
-    complete = frames_complete(seconds, protocol.timing.tr)
+    complete = schedule.frames_complete(seconds, protocol.timing.tr)
     for frames in recordings.values():
         if len(frames) < complete:
             raise BciiglError(

@@ -4,16 +4,6 @@ from bciigl.loop.agent import Agent, Choice, FixedAgent, LearningAgent
 from bciigl.loop.participant import Participant, SimulatedPerson, Volunteer
 from bciigl.loop.session import record, resume, run_session, simulate
 
-__all__ = [
-    "Agent",
-    "Choice",
-    "FixedAgent",
-    "LearningAgent",
-    "Participant",
-    "SimulatedPerson",
-    "Volunteer",
-    "record",
-    "resume",
-    "run_session",
-    "simulate",
-]
+__all__ = ["Agent", "Choice", "FixedAgent", "LearningAgent"]
+__all__ += ["Participant", "SimulatedPerson", "Volunteer"]
+__all__ += ["record", "resume", "run_session", "simulate"]

@@ -94,15 +94,7 @@ class Agent:
 
 
 class FixedAgent(Agent):
-    """Guesses by a policy that was learned before, and learns nothing.
-
-    Parameters
-    ----------
-    n_actions, n_features : int
-        How many options and voxels there are.
-    policy : estimator
-        A fitted learner.
-    """
+    """Guesses by a policy, a learner fitted to as many options and voxels, and learns nothing."""
 
     def __init__(self, n_actions: int, n_features: int, policy: BaseEstimator) -> None:
         super().__init__(n_actions)
@@ -217,10 +209,9 @@ def make_agent(
     catch_match_rate: float | None = None,
     policy: BaseEstimator | None = None,
 ) -> Agent:
-    """Return the agent that a protocol's section `agent` describes.
+    """Return the agent of a protocol's section `agent`.
 
-    The specification's `make` is called with the same arguments. `policy` is a fitted learner, for
-    an agent that is told one.
+    The specification's `make` gets the same arguments. `policy` is a fitted learner, if it is told.
     """
     found = AGENTS.get(settings.policy)
     if (policy is not None) != (found.told == "policy"):
@@ -236,13 +227,9 @@ def make_agent(
 def _make_learning(
     settings: Settings, n_actions: int, n_features: int, *, catch_match_rate: float | None, **_: Any
 ) -> Agent:
-    return LearningAgent(
-        n_actions,
-        uniform_runs=settings.uniform_runs,
-        learn_every=settings.learn_every,
-        epsilon=settings.epsilon if settings.policy == EPSILON_GREEDY.id else 0.0,
-        catch_match_rate=catch_match_rate,
-    )
+    how = {"uniform_runs": settings.uniform_runs, "learn_every": settings.learn_every}
+    how["epsilon"] = settings.epsilon if settings.policy == EPSILON_GREEDY.id else 0.0
+    return LearningAgent(n_actions, **how, catch_match_rate=catch_match_rate)
 
 
 def _learning_sentence(protocol: Protocol) -> str:

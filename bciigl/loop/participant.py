@@ -23,10 +23,8 @@ class SimulatedPerson(Participant):
 
     Parameters
     ----------
-    protocol : Protocol
-        The experiment.
-    trials : int
-        How many trials the run has.
+    protocol, trials
+        As in `Participant`.
     rng : numpy.random.Generator
         Random numbers of this run's person.
     catch : bool

@@ -48,8 +48,8 @@ def run_session(
 
     Parameters
     ----------
-    protocol : Protocol
-        The experiment.
+    protocol, progress, lateness
+        As in `record`.
     source : Source
         Where the frames come from.
     agent : Agent
@@ -57,8 +57,6 @@ def run_session(
         no learner.
     sink : MemorySink or DatasetSink
         Where it goes.
-    progress, lateness
-        As in `record`.
     """
     agents = {"train": agent, "test": Agent(agent.n_actions)}
     done, total = 0, sum(session_trials(protocol).values())
@@ -95,10 +93,7 @@ def simulate_run(
     keep: Keep = silent,
     lateness: Lateness = silent,
 ) -> RecordedRun:
-    """Let an agent and a person go through one run, of which some trials may be `past`.
-
-    `keep` is called with each further trial before the next begins.
-    """
+    """Let an agent and a person go through one run, of which some trials may be `past`."""
     participant = participant_of(protocol, source, place, trials)
     # Not the stream itself: it would lead to the seed, and that to the person's stream.
     drawn = run_seed(protocol.seed, *place).rng("agent").integers(2**63)
@@ -108,9 +103,8 @@ def simulate_run(
         lateness(max(source.elapsed() - decision_seconds(protocol, trial), 0.0))
 
     steps = run_steps(protocol, source, participant, place, len(past))
-    (frames, status), done = run_trials(
-        steps, agent, participant, past=past, keep=keep, on_guess=on_guess
-    )
+    how = {"past": past, "keep": keep, "on_guess": on_guess}
+    (frames, status), done = run_trials(steps, agent, participant, **how)
     truth = participant.truth([each.action for each in done])
     return RecordedRun(frames, done, feedback(frames, protocol), truth, status)
 

@@ -78,8 +78,7 @@ def run_trials(
     """Let an agent that has begun a run take part in it; return what was recorded and the trials.
 
     `past` are the first trials of the run, where they were recorded before: they happen again, and
-    must come out the same. `keep` is called with each further trial before the next begins,
-    `on_guess` with its number as soon as the guess is made.
+    must come out the same. `on_guess` is called with the number of a trial when a guess is made.
     """
     trials: list[Trial] = []
     answer = None

@@ -13,19 +13,8 @@ from bciigl.brain.images import write_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol, dump
 from bciigl.protocol.schedule import event_offsets, series, trial_start
-from bciigl.recording.layout import (
-    DESCRIPTION,
-    ESTIMATES,
-    MASK,
-    PROTOCOL,
-    SUBJECT,
-    TRUTH,
-    beside,
-    run_stem,
-    task_label,
-    words,
-    write_table,
-)
+from bciigl.recording import layout
+from bciigl.recording.layout import ESTIMATES, beside, run_stem, task_label, words, write_table
 from bciigl.recording.trial import RecordedRun, RunId, Trial, run_arrays
 from bciigl.recording.truth import Truth
 
@@ -77,10 +66,10 @@ def write_description(
     folder: Path, protocol: Protocol, region: Region, group: str = "simulated"
 ) -> None:
     """Write what a dataset says about itself, into a folder that exists."""
-    (folder / MASK).parent.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / DESCRIPTION, _description(protocol.name, "raw"))
+    (folder / layout.MASK).parent.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / layout.DESCRIPTION, _description(protocol.name, "raw"))
     write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
-    write_table(folder / "participants.tsv", {"participant_id": [SUBJECT], "group": [group]})
+    write_table(folder / "participants.tsv", {"participant_id": [layout.SUBJECT], "group": [group]})
     about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}
     _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
@@ -88,8 +77,8 @@ def write_description(
     _write_json(folder / f"task-{task_label(protocol)}_events.json", columns | _COLUMNS)
     name = f"{protocol.name}: contexts and feedback"
     _begin_derivative(folder / ESTIMATES, name, _ESTIMATE_FILES)
-    write_text(folder / PROTOCOL, dump(protocol), overwrite=True)
-    write_image(folder / MASK, *region.box(np.ones(len(region), np.uint8)))
+    write_text(folder / layout.PROTOCOL, dump(protocol), overwrite=True)
+    write_image(folder / layout.MASK, *region.box(np.ones(len(region), np.uint8)))
 
 
 def write_run(
@@ -100,10 +89,7 @@ def write_run(
     run: RecordedRun,
     sidecar: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run's recording, events, estimates and, if known, the truth; return the files.
-
-    `sidecar` is what the recording's JSON sidecar says besides the task and the TR.
-    """
+    """Write a run's recording, events, estimates and, if known, the truth; return the files."""
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
     task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}
@@ -137,7 +123,7 @@ def write_run(
 
 
 def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
-    root = folder / TRUTH
+    root = folder / layout.TRUTH
     path = beside(root, run_stem(protocol, *place), "truth.tsv")
     path.parent.mkdir(parents=True, exist_ok=True)
     _begin_derivative(root, f"{protocol.name}: the truth", ("*_truth.json", "*_truth.tsv"))
@@ -157,7 +143,7 @@ def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -
 def _begin_derivative(root: Path, name: str, files: Sequence[str]) -> None:
     """Write what a derivative dataset says about itself; BIDS has no names for its files."""
     root.mkdir(parents=True, exist_ok=True)
-    _write_json(root / DESCRIPTION, _description(name, "derivative"))
+    _write_json(root / layout.DESCRIPTION, _description(name, "derivative"))
     write_text(root / ".bidsignore", "\n".join(files) + "\n", overwrite=True)
 
 

@@ -18,18 +18,8 @@ from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import event_offsets, run_count, series, session_trials, trial_start
-from bciigl.recording.layout import (
-    DESCRIPTION,
-    ESTIMATES,
-    JOURNAL,
-    MASK,
-    PROTOCOL,
-    TRUTH,
-    DatasetError,
-    beside,
-    read_table,
-    run_stem,
-)
+from bciigl.recording import layout
+from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
 from bciigl.recording.trial import Frames, RecordedRun, Shown, run_arrays
 from bciigl.recording.truth import Session, Truth
 
@@ -89,7 +79,7 @@ class Dataset:
     @cached_property
     def region(self) -> Region:
         """The recorded voxels, in the order of contexts."""
-        image = read_image(self.folder / MASK)
+        image = read_image(self.folder / layout.MASK)
         return Region(np.argwhere(image.data > 0), image.affine)
 
     def frames(self, session: str, run: int, region: Region | None = None) -> Frames:
@@ -99,7 +89,7 @@ class Dataset:
             path = self.bold(session, run, name)
             data = read_image(path).data
             if data.ndim != 4 or (region.voxels.max(axis=0) >= data.shape[:3]).any():
-                raise DatasetError(f"{path}: should be a series on the grid of {MASK}")
+                raise DatasetError(f"{path}: should be a series on the grid of {layout.MASK}")
             found[name] = data[region.index].T
         return found if len(found) > 1 else next(iter(found.values()))
 
@@ -194,10 +184,7 @@ def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Sess
 def joined_session(
     protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
 ) -> Session:
-    """Return the arrays of runs, by their numbers, as one session.
-
-    Trials for which too many frames were missing have no context or no feedback. They are left out.
-    """
+    """Return the arrays of runs as one session, without trials that miss context or feedback."""
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
     missing = [np.isnan(arrays[name]).all(axis=1) for name in ("context", "feedback")]
@@ -222,18 +209,18 @@ def joined_session(
 
 def is_dataset(folder: str | os.PathLike) -> bool:
     """Tell whether a folder holds a dataset, or what is to become one."""
-    return any((Path(folder) / name).exists() for name in (DESCRIPTION, JOURNAL))
+    return any((Path(folder) / name).exists() for name in (layout.DESCRIPTION, layout.JOURNAL))
 
 
 def open_dataset(folder: str | os.PathLike) -> Dataset:
     """Return the dataset in a folder; `DatasetError` if there is none, or if it is not finished."""
     folder = Path(folder)
-    if (folder / JOURNAL).exists():
+    if (folder / layout.JOURNAL).exists():
         raise DatasetError(f"{folder}: is not finished; resume it with bciigl simulate --resume")
-    if not (folder / PROTOCOL).exists():
-        raise DatasetError(f"{folder}: is not a dataset of bciigl: {PROTOCOL} is missing")
+    if not (folder / layout.PROTOCOL).exists():
+        raise DatasetError(f"{folder}: is not a dataset of bciigl: {layout.PROTOCOL} is missing")
     # The files it names were needed to record; they lie where it was recorded from.
-    return Dataset(folder, load(folder / PROTOCOL, files=False))
+    return Dataset(folder, load(folder / layout.PROTOCOL, files=False))
 
 
 def _events(path: Path) -> list[RecordedEvent]:

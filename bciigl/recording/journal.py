@@ -41,11 +41,7 @@ class Journal:
     def create(
         cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = silent
     ) -> "Journal":
-        """Begin a journal in a folder that is absent, or holds nothing.
-
-        What a recording that was killed before its first journal line left there is deleted.
-        `prepare` is called before the journal appears, to write what belongs to its header.
-        """
+        """Begin a journal in a folder that is absent or empty; `prepare` is called before."""
         path = folder / JOURNAL
         if not folder.is_dir() or folder.is_symlink():
             make_folder(folder)

@@ -46,10 +46,7 @@ class MemorySink:
 
 
 class DatasetSink:
-    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins.
-
-    Of the source, `region`, `group` and `sidecar` are what they are of every `Source`.
-    """
+    """Writes a BIDS dataset run by run, and every trial to a journal before the next begins."""
 
     def __init__(self, journal: Journal, protocol: Protocol, source: Any) -> None:
         self._folder, self._journal = journal.path.parent, journal

@@ -11,18 +11,11 @@ from bciigl.learn.interactions import Interactions
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of trials.
+    """What is true of trials: arrays of shape (trials,), or None where it is not known.
 
-    Attributes
-    ----------
-    meant : array of int, (trials,)
-        The option that each guess was judged against, by number.
-    match : array of bool, (trials,), or None
-        Whether the guess was that option; a number from 0 to 1 where it is not sure.
-    imagined : array of int, (trials,), or None
-        The option that was imagined; another one in a lapse.
-    judged : array of bool, (trials,), or None
-        Whether the person judged it a match; the other way in a lapse.
+    `meant` is the option, by number, that each guess was judged against, `imagined` that which was
+    imagined: another one in a lapse. `match` says whether the guess was the option meant, from 0 to
+    1 where it is not sure, `judged` whether the person said so: the other way in a lapse.
     """
 
     meant: Sequence[int] | np.ndarray | None

@@ -7,15 +7,7 @@ from bciigl.source.interface import Frame, Source
 
 
 class PacedSource(Source):
-    """Another source, whose frames are given in real time, or faster.
-
-    Parameters
-    ----------
-    source : Source
-        Where the frames come from.
-    speed : float
-        How much faster than a scanner; 1 is real time.
-    """
+    """Another source, whose frames are given in real time (a `speed` of 1), or faster."""
 
     def __init__(self, source: Source, speed: float = 1.0) -> None:
         if not 0 < speed < float("inf"):

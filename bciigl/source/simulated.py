@@ -12,15 +12,7 @@ from bciigl.source.interface import Frame, Source
 
 
 class SimulatedSource(Source):
-    """The simulated brain that a protocol describes, in a simulated scanner.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        The experiment.
-    folder : path-like, optional
-        What paths in the protocol are relative to.
-    """
+    """The brain that a protocol describes, simulated; its paths are relative to `folder`."""
 
     group = "simulated"
 

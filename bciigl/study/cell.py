@@ -19,10 +19,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
-    """Return what all learners of a cell made of its session, as plain data.
-
-    The same cell gives the same result in any process, whatever else is run there.
-    """
+    """Return what all learners of a cell made of its session, the same in any process."""
     with ONE_AT_A_TIME, one_thread():
         source = make_source(cell.protocol, cell.folder)
         sessions = check_sessions(simulate(cell.protocol, source=source))

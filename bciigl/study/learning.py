@@ -13,16 +13,9 @@ from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
 from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS, Specification
+from bciigl.learn import interactions as inputs
 from bciigl.learn.diagnose import Verdict
-from bciigl.learn.interactions import (
-    MOST_ACTIONS,
-    InputError,
-    Interactions,
-    check_matrix,
-    check_vector,
-    check_whole,
-    prepare,
-)
+from bciigl.learn.interactions import InputError, Interactions, check_vector, check_whole
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.truth import Session, Truth
@@ -100,7 +93,8 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
     if n_actions is None and shown.min() == 0:
         n_actions = max(2, int(shown.max()) + 1)  # labels may show actions that were never taken
     arrays = {name: getattr(train, name) for name in ("propensity", "run", "catch")}
-    data = prepare(train.context, train.action, train.feedback, **arrays, n_actions=n_actions)
+    given = (train.context, train.action, train.feedback)
+    data = inputs.prepare(*given, **arrays, n_actions=n_actions)
     found["train"] = Session(replace(train, feedback=data.feedback), found["train"].truth)
     return {
         name: Session(replace(given, n_actions=data.n_actions), truth)
@@ -111,7 +105,7 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
 def _session(session: Session, prefix: str) -> Session:
     """Return a session whose arrays are what they should be, each by itself."""
     given, truth = session
-    context = check_matrix(given.context, f"{prefix}context")
+    context = inputs.check_matrix(given.context, f"{prefix}context")
     rows = len(context)
     whole = {
         name: check_whole(getattr(given, name), f"{prefix}{name}", rows)
@@ -126,8 +120,8 @@ def _session(session: Session, prefix: str) -> Session:
         if meant is not None:
             meant = check_whole(meant, f"{prefix}label", rows)
             low, high = meant.min(), meant.max()
-            if low < 0 or high >= MOST_ACTIONS:
-                known = f"actions from 0 to {MOST_ACTIONS - 1}"
+            if low < 0 or high >= inputs.MOST_ACTIONS:
+                known = f"actions from 0 to {inputs.MOST_ACTIONS - 1}"
                 raise InputError(f"{prefix}label must be {known}, got {low} to {high}")
         if match is not None:
             match = check_vector(match, f"{prefix}reward", rows)
@@ -229,12 +223,6 @@ def session_learners(protocol: Protocol, sessions: Sessions) -> tuple[str, ...]:
     return tuple(wanted)
 
 
-def learn_session(protocol: Protocol, sessions: Sessions, report: Notify = silent) -> list[Result]:
-    """Return what the protocol's learners make of its sessions, with its own seed."""
-    learners = session_learners(protocol, sessions)
-    return learn_with(sessions, learners, seed=protocol.seed, report=report)
-
-
 def learn_with(
     sessions: Sessions, learners: Sequence[str], *, report: Notify = silent, **how: Any
 ) -> list[Result]:
@@ -281,10 +269,7 @@ def fit_learner(
     one_right: bool = True,
     seed: int = 0,
 ) -> BaseEstimator:
-    """Return a learner fitted to interactions, and to that part of the truth that it is told.
-
-    Its `make` gets those of n_actions, match_rate, one_right and random_state that it has.
-    """
+    """Return a learner fitted to interactions, and to that part of the truth that it is told."""
     parameters = {"n_actions": given.n_actions, "match_rate": given.match_rate}
     parameters |= {"one_right": one_right, "random_state": seed}
     known = inspect.signature(learner.make).parameters
@@ -298,10 +283,7 @@ def fit_learner(
 
 
 def matches_by_fifths(session: Session) -> list[float | None] | None:
-    """Return how many percent of an agent's guesses matched in each fifth of a session.
-
-    Catch trials are left out; None where the truth is not known.
-    """
+    """Return how many percent of an agent's guesses, catch trials apart, matched in each fifth."""
     if session.truth is None or session.truth.match is None:
         return None
     catch, matches = session.interactions.catch, session.truth.match

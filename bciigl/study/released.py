@@ -42,11 +42,7 @@ ORIGINAL_NAMES |= {"test_context": "imagination_test", "test_label": "context_te
 def released_rows(
     folder: str | os.PathLike, *, repeats: int = 20, progress: Progress = silent
 ) -> list[Row]:
-    """Return the table of the arrays that the authors released: one recording at each noise level.
-
-    `folder` has files such as ``noise_0.05.npz``, or the original ones; rewards are permuted
-    `repeats` times.
-    """
+    """Return the table of the released arrays in a folder; rewards are permuted `repeats` times."""
     levels = sorted(_released(Path(folder)).items())
     work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]
     table = []

@@ -9,21 +9,11 @@ from pydantic import TypeAdapter
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.protocol.summary import summary
+from bciigl.study import statistics
 from bciigl.study.grid import Entry, Setting, Study, in_words
 from bciigl.study.published import Published, published
 from bciigl.study.results import CellResult, EntryResult
-from bciigl.study.statistics import (
-    Chance,
-    Difference,
-    Mean,
-    accuracy,
-    difference_of,
-    failed_option,
-    mean_of,
-    percent,
-    permutation_chance,
-    within,
-)
+from bciigl.study.statistics import Chance, Difference, Mean, accuracy, percent, within
 
 Results = Mapping[str, CellResult]
 _SAME = ("objective", "truth_objective", "scanner_hours", "test_scanner_hours")
@@ -142,14 +132,14 @@ class Row(Scored):
 
 
 def rows(study: Study, results: Results) -> list[Row]:
-    """Return the table of a study: a row for each setting and learner that has results.
-
-    `results` are those of the finished cells, as `run_study` and `open_study` give them.
-    """
+    """Return the table of a study: a row for each setting and learner that has results."""
     table = []
     for setting in study.settings:
         found = _of_setting(study, setting, results)
-        mine = {label: _accuracies(each) for label, each in found.items()}
+        mine = {
+            label: {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
+            for label, repeats in found.items()
+        }
         for entry in study.entries:
             if entry.label in found:
                 protocol = study.simulated(setting, entry)
@@ -168,7 +158,7 @@ def rows(study: Study, results: Results) -> list[Row]:
                 if pairs := [pair for pair in pairs if None not in pair]:
                     objectives = np.mean(pairs, axis=0).tolist()
                     known["objective"], known["truth_objective"] = objectives
-                mean = within(mean_of(list(mine[entry.label].values())), 0.0)
+                mean = within(statistics.mean_of(list(mine[entry.label].values())), 0.0)
                 learned = [each for each, _ in repeats]
                 table.append(row_of(study.table, entry, mean, learned, **known))
     return table
@@ -188,13 +178,9 @@ def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, R
     return found
 
 
-def _accuracies(repeats: Repeats) -> dict[int, float]:
-    return {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
-
-
 def _difference(mine: Mapping[int, float], others: Mapping[int, float]) -> Difference:
     both = sorted(set(mine) & set(others))
-    found = difference_of([mine[each] for each in both], [others[each] for each in both])
+    found = statistics.difference_of([mine[each] for each in both], [others[each] for each in both])
     return within(found, -100.0)
 
 
@@ -209,8 +195,8 @@ def row_of(
         **entry._asdict(),
         accuracy=mean,
         accuracies=[accuracy(each) for each in confusions],
-        chance=permutation_chance(confusions),
-        failed=percent(map(failed_option, confusions)),
+        chance=statistics.permutation_chance(confusions),
+        failed=percent(map(statistics.failed_option, confusions)),
         trusted=percent(each == TRUST for each in verdicts),
         published=published(table, entry.learner, known["noise"]) if beside else None,
         **known,

@@ -17,19 +17,10 @@ from typing import TYPE_CHECKING, Any
 from joblib import cpu_count
 
 from bciigl.base.progress import Notify, Progress, silent
+from bciigl.study import store
 from bciigl.study.example import keep_example
 from bciigl.study.grid import Study, StudyError
-from bciigl.study.store import (
-    AnyCell,
-    AnyStudy,
-    Results,
-    checked,
-    keep_failure,
-    keep_result,
-    keep_rows,
-    prepare_folder,
-    read_results,
-)
+from bciigl.study.store import AnyCell, AnyStudy, Results
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,7 +87,7 @@ def run_study(
         raise StudyError(f"share should be from (1, {parts}) to ({parts}, {parts}), got {share}")
     cells = study.cells[part - 1 :: parts]
     with _workers(jobs or cpu_count(), cluster, report) as run:
-        results = prepare_folder(study, out)
+        results = store.prepare_folder(study, out)
         try:
             failed = _run_all(cells, results, out, run, progress)
         except BaseException:
@@ -104,7 +95,7 @@ def run_study(
             _add_up(study, out, results)
             raise
     if parts > 1:
-        results = read_results(study, out)  # others may have finished meanwhile
+        results = store.read_results(study, out)  # others may have finished meanwhile
     missing = sum(cell.key not in results for cell in study.cells)
     rows = _add_up(study, out, results)
     if isinstance(study, Study) and not (parts > 1 and missing):
@@ -123,10 +114,10 @@ def _run_all(
         try:
             if isinstance(found, str):
                 raise StudyError(found)
-            results[cell.key] = result = checked(cell, found)
-            keep_result(out, cell, result)
+            results[cell.key] = result = store.checked(cell, found)
+            store.keep_result(out, cell, result)
         except StudyError as error:
-            failed.append(keep_failure(out, cell, f"{error}\n"))
+            failed.append(store.keep_failure(out, cell, f"{error}\n"))
         done += 1
         progress(done, len(cells))
     return failed
@@ -135,7 +126,7 @@ def _run_all(
 def _add_up(study: AnyStudy, out: str | os.PathLike, results: Results) -> list[Any]:
     rows = list(study.rows(results)) if results else []
     if rows:
-        keep_rows(out, results, rows)
+        store.keep_rows(out, results, rows)
     return rows
 
 

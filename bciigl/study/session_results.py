@@ -20,15 +20,8 @@ from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis
 from bciigl.recording import Dataset, DatasetError, Session
 from bciigl.recording.layout import ESTIMATES
-from bciigl.study.learning import (
-    Result,
-    Sessions,
-    learn_from,
-    learn_session,
-    load_sessions,
-    matches_by_fifths,
-    select,
-)
+from bciigl.study import learning
+from bciigl.study.learning import Result, Sessions, learn_from, select
 from bciigl.study.results import Kept
 from bciigl.study.statistics import share_with_interval
 
@@ -90,9 +83,10 @@ class SessionResults(Kept):
 
 def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessions, list[Result]]:
     """Let the learners of a dataset's protocol learn from it, and keep the results there."""
-    sessions, seed = load_sessions(dataset), dataset.protocol.seed
+    sessions, seed = learning.load_sessions(dataset), dataset.protocol.seed
     try:
-        results = learn_session(dataset.protocol, sessions, report=report)
+        learners = learning.session_learners(dataset.protocol, sessions)
+        results = learning.learn_with(sessions, learners, seed=seed, report=report)
     except DatasetError:
         results = []  # all of them need the truth, which is not known
     keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
@@ -108,10 +102,7 @@ def keep_results(
     one_right: bool = True,
     report: Notify = silent,
 ) -> None:
-    """Write what was learned to a folder that exists, with all that figures need.
-
-    Earlier results there are replaced. `seed` and `one_right` are what learners were fitted with.
-    """
+    """Write what was learned to a folder that exists, in place of earlier results there."""
     train, _ = sessions["train"]
     document = SessionResults(
         bciigl=__version__,
@@ -126,7 +117,7 @@ def keep_results(
         learners=[_learner_result(each) for each in results],
         learning_curve=learning_curve(sessions, results, seed, one_right, report),
         matches_by_run=matches_by_run(sessions["train"]),
-        matches_by_fifths=matches_by_fifths(sessions["train"]),
+        matches_by_fifths=learning.matches_by_fifths(sessions["train"]),
     )
     shutil.rmtree(folder / POLICIES, ignore_errors=True)
     decoded = {}
@@ -187,10 +178,7 @@ def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
 def learning_curve(
     sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
-    """Return test accuracies after more and more runs; empty where they are not known.
-
-    Those of the first learner that is told nothing, and of the told, who learned from all runs.
-    """
+    """Return test accuracies after more and more runs, of told learners and the first untold."""
     run = sessions["train"].interactions.run
     if run is None or not _tested(sessions):
         return []
@@ -202,11 +190,16 @@ def learning_curve(
         name = finished.learner_id
         report(f"learning curve of {name}")
         for count in after:
-            some = _first_runs(sessions, runs[:count])
+            some = select(sessions, runs[:count], None)
+            train, truth = some["train"]
+            if train.catch is not None and not train.catch.any():
+                # A match rate that is known of catch trials says nothing where there were none.
+                train = replace(train, catch=None, match_rate=None)
+                some["train"] = Session(train, truth)
             whole = count == len(runs)
             result = finished if whole else _learned(some, name, seed, one_right)
             if result is not None:
-                (low, high), trials = result.interval, some["train"].interactions.trials
+                (low, high), trials = result.interval, train.trials
                 scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
                 points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points
@@ -221,15 +214,6 @@ def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) ->
             return learn_from(sessions, learner_id, seed=seed, one_right=one_right)
         except InputError:
             return None
-
-
-def _first_runs(sessions: Sessions, runs: Sequence[int]) -> Sessions:
-    some = select(sessions, runs, None)
-    train, truth = some["train"]
-    if train.catch is not None and not train.catch.any():
-        # A match rate that is known of catch trials says nothing where there were none.
-        some["train"] = Session(replace(train, catch=None, match_rate=None), truth)
-    return some
 
 
 def matches_by_run(session: Session) -> list[RunMatches]:

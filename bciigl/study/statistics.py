@@ -28,10 +28,7 @@ class Chance(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much better one learner is than another on the same sessions.
-
-    `p` is how probable a mean difference as large is by random signs, if they were exchangeable.
-    """
+    """How much better one learner is than another on the same sessions; `p` is by random signs."""
 
     mean: float
     standard_error: float | None
@@ -44,12 +41,8 @@ def mean_of(values: Sequence[float]) -> Mean:
 
     The interval has the percentiles of resampled means, further from the mean by what they are too
     near it for few repeats: resamples vary less than the population does, and its spread is not
-    known (the narrowness bias of [1]_).
-
-    References
-    ----------
-    .. [1] T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
-       Statistician 69 (4), 2015.
+    known (the narrowness bias of Hesterberg, "What Teachers Should Know About the Bootstrap", The
+    American Statistician 69 (4), 2015).
     """
     mean, error, _ = mean_and_error(values)
     if error is None:

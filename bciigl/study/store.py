@@ -51,11 +51,7 @@ def open_study(
 ) -> tuple[AnyStudy, Results]:
     """Return the study in a folder, and its finished cells.
 
-    Parameters
-    ----------
-    folder : path-like
-    kinds : sequence of classes
-        The kinds of study that it may be, such as ``(Study, LabelledStudy)``.
+    `kinds` are the classes of study that it may be, such as ``(Study, LabelledStudy)``.
     """
     study = _read_study(Path(folder), _read_document(Path(folder)), kinds)
     return study, read_results(study, folder)

@@ -19,17 +19,8 @@ def table2(
 ) -> Study:
     """Return the study of Table 2, with the noise levels beyond the paper's and with controls.
 
-    Parameters
-    ----------
-    noise : sequence of float
-        Noise levels; 1 is the real brain.
-    repeats : int, optional
-        Sessions at each level; by default as many as the paper has, 20.
-    seed : int, optional
-        Of all of it.
-    separate : bool
-        Separate recordings and single-frame estimates, as in the paper's code, in place of one
-        shared series with causal regression.
+    By default there are as many repeats as in the paper, 20. `separate` is for separate recordings
+    and single-frame estimates, as in the paper's code, in place of one series with regression.
     """
     changes = {"study.noise": list(noise), "study.repeats": repeats, "seed": seed}
     changes = {name: value for name, value in changes.items() if value is not None}
