@@ -19,10 +19,7 @@ PLAIN = "biufcmMSU"
 
 
 def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Return the arrays of an NPZ file, or of a folder of NPY files, by name.
-
-    `BciiglError` if there is no such file, or for anything but numbers, text or truth values.
-    """
+    """Return the arrays of an NPZ file, or of a folder of NPY files, by name."""
     path = Path(path)
     if path.is_dir():
         files = sorted(path.glob("*.npy"))

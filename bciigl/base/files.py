@@ -11,10 +11,7 @@ from pathlib import Path
 
 
 def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -> None:
-    """Write `text` to `path` as UTF-8 under a temporary name, then rename it.
-
-    Without `overwrite`, an existing `path` raises `FileExistsError` and is left as it was.
-    """
+    """Write a UTF-8 text whole; `FileExistsError` if it is there, unless it may `overwrite`."""
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} exists already")
     with written_file(path) as temporary:
@@ -23,10 +20,7 @@ def write_text(path: str | os.PathLike, text: str, *, overwrite: bool = False) -
 
 @contextmanager
 def written_file(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path with the same ending to write to, then rename it to `path`.
-
-    If writing fails, `path` is left as it was.
-    """
+    """Give a temporary path of the same ending to write to; rename it to `path` if all is well."""
     path = Path(path)
     # A name that no other process uses, even on another machine that shares the disk.
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp.{path.name}")

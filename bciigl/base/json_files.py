@@ -56,10 +56,7 @@ def parse_json(
     name: str = "",
     error: type[BciiglError] = BciiglError,
 ) -> Any:
-    """Return what a JSON text says, such as a line of a journal, as `read_json` does.
-
-    Messages begin with the text's `name`.
-    """
+    """Return what a JSON text says as `read_json` does; messages begin with its `name`."""
     prefix = f"{name}: " if name else ""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")

@@ -24,36 +24,19 @@ _TOLD = ("", "reward", "label", "policy")
 
 @dataclass(frozen=True)
 class Specification:
-    """All that bciigl knows about a learner, an agent or a source besides its class.
+    """All that bciigl knows about a learner, an agent or a source besides its class."""
 
-    Attributes
-    ----------
-    id : str
-        What protocols, commands and tables call it.
-    make : function or class
-        Makes one. A learner gets those keyword arguments that its signature has; for an agent see
-        `bciigl.loop.agent.make_agent`.
-    name : str
-        Plain name, such as "AI-IGL, no labels".
-    sentence : str or function
-        What reports say about it in their methods, without the full stop; of an agent, what
-        follows "The agent". A function is called with the protocol.
-    told : str
-        What it is given besides contexts, actions and feedback. A learner: ``"reward"`` or
-        ``"label"``. An agent: ``"policy"``, a saved one. Empty if nothing.
-    published_as : str
-        The learner of the paper whose figures are shown beside it; empty if there is none.
-    style : dict
-        Color, marker and line style in figures.
-    """
-
-    id: str
+    id: str  # what protocols, commands and tables call it
+    # A learner gets those keyword arguments that this has; for agents see `loop.agent.make_agent`.
     make: Callable[..., Any]
-    name: str
+    name: str  # a plain one, such as "AI-IGL, no labels"
+    # In a report's methods, without the full stop, or made of the protocol; of an agent, what
+    # follows "The agent".
     sentence: str | Callable[[Any], str] = ""
+    # Besides contexts, actions and feedback, if anything: "reward", "label"; an agent: "policy".
     told: str = ""
-    published_as: str = ""
-    style: Mapping[str, Any] = field(default_factory=dict)
+    published_as: str = ""  # the learner of the paper whose figures are shown beside it
+    style: Mapping[str, Any] = field(default_factory=dict)  # color, marker and linestyle
 
 
 class Registry:

@@ -32,10 +32,7 @@ class Seed:
 
 @contextmanager
 def global_numpy_seeded(rng: np.random.Generator) -> Iterator[None]:
-    """Seed numpy's global state from `rng`, and put it back as it was afterwards.
-
-    For libraries that draw from the global state and take no seed. Not thread-safe.
-    """
+    """Seed numpy's global state, and put it back afterwards; not thread-safe."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(rng.integers(2**32))  # noqa: NPY002
     try:

@@ -11,17 +11,10 @@ from bciigl.protocol.schedule import event_offsets, trial_start
 
 
 class Event(NamedTuple):
-    """Something that happens to the brain.
+    """Something that happens to the brain, `onset` seconds from the beginning of the run.
 
-    Attributes
-    ----------
-    kind : str
-        imagination, perception or judgment.
-    onset : float
-        Seconds from the beginning of the run.
-    content : int, str or bool
-        The option imagined or perceived; for a judgment, whether it is a match. None where only
-        the person knows.
+    Its content is the option imagined or perceived; for a judgment, whether it is a match. None
+    where only the person knows.
     """
 
     kind: EventKind
@@ -31,23 +24,14 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Trials:
-    """What was imagined and guessed in the trials of a run.
-
-    Attributes
-    ----------
-    imagined, guessed : tuple
-        An option of the protocol for each trial.
-    """
+    """The options that were imagined and guessed in the trials of a run."""
 
     imagined: tuple
     guessed: tuple
 
     @classmethod
     def random(cls, protocol: Protocol, trials: int, rng: np.random.Generator | int) -> "Trials":
-        """Return trials in which options and guesses are independent and uniform.
-
-        `rng` is a generator, or a seed for one.
-        """
+        """Return trials of independent and uniform options and guesses; `rng` may be a seed."""
         options = protocol.task.options
         drawn = np.random.default_rng(rng).integers(len(options), size=(2, trials))
         return cls(*(tuple(options[i] for i in each) for each in drawn))

@@ -26,10 +26,7 @@ variance, and the rest averages out (twice as many change no correlation by more
 
 
 class Field:
-    """Smooth random volumes of a subject's brain; `field_of` makes it.
-
-    `variance` is that of each voxel of the brain, (voxels,); 1 on average.
-    """
+    """Smooth random volumes of a subject's brain; `field_of` makes it."""
 
     def __init__(self, subject: Subject) -> None:
         self.mask = subject.mask
@@ -50,6 +47,7 @@ class Field:
         self._gain, gains = _standardised(shares)
         self._surplus = shares * self.voxels * (self._gain - gains)
         own = self._covariance[0, 0, 0] - 2 * self._with_brain[self.mask] + self._of_brain
+        # Of each voxel of the brain, (voxels,); 1 on average.
         self.variance = self._gain * own / self._scale - self._modes**2 @ self._surplus
 
     def covariance(self, region: Region) -> np.ndarray:
@@ -91,10 +89,9 @@ field_of = lru_cache(maxsize=4)(Field)
 
 
 class RegionField:
-    """The same field within a region, drawn by its covariance: one matrix product for many volumes.
+    """The same field within a region, drawn by its covariance.
 
-    A region of many voxels is cut out of whole volumes instead, because its covariance would grow
-    with the square of their number.
+    A large region is cut out of whole volumes, as covariances grow with the square of its voxels.
     """
 
     def __init__(self, field: Field, region: Region) -> None:

@@ -28,10 +28,7 @@ def whole_brain_volumes(
     tr: float,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return base image and noise by `fmrisim.generate_noise`, (x, y, z, frames).
-
-    `stimulated` says in which frames an event is on, (frames,).
-    """
+    """Return base image and noise, (x, y, z, frames); `stimulated`: while an event is on."""
     from brainiak.utils import fmrisim
 
     dictionary = noise_dictionary(subject.noise.only(sources), subject.voxel_size)
@@ -85,10 +82,7 @@ def estimate_noise(
 
 
 def scale_to_noise(signal: np.ndarray, noise: np.ndarray, cnr: float) -> np.ndarray:
-    """Return a signal (frames, voxels) scaled by `fmrisim.compute_signal_change`.
-
-    The largest value of the recording becomes `cnr` times each voxel's SD of the given noise.
-    """
+    """Return a signal (frames, voxels) whose largest value is `cnr` times each voxel's noise SD."""
     from brainiak.utils import fmrisim
 
     # It scales its first argument in place.

@@ -99,19 +99,7 @@ def read_mask(
 def write_image(
     path: str | os.PathLike, data: np.ndarray, affine: np.ndarray, tr: float | None = None
 ) -> None:
-    """Write an image that opens in the right place in a viewer.
-
-    Parameters
-    ----------
-    path : path-like
-        A name that ends in .nii or .nii.gz.
-    data : array (x, y, z) or (x, y, z, time)
-        The values, in the type they are stored in.
-    affine : array (4, 4)
-        From voxel indices to mm.
-    tr : float
-        Seconds from one volume to the next.
-    """
+    """Write values, in the type they have, so that a viewer opens them in the right place."""
     image = nibabel.Nifti1Image(data, affine)
     image.header.set_xyzt_units("mm", "sec")
     if tr is not None:

@@ -109,11 +109,8 @@ def arma_filter(parameters: NoiseParameters) -> tuple[np.ndarray, np.ndarray]:
 
 
 def arma_run_sd(parameters: NoiseParameters, frames: int) -> float:
-    """Return the root of the expected variance within a run, about its own mean.
-
-    The process begins at rest and its innovations have SD 1. A slow process has less variance
-    within a short run than it has in the long term.
-    """
+    """Return the root of the expected variance within a run, about its own mean."""
+    # From rest: a slow process has less variance within a short run than in the long term.
     impulse = lfilter(*arma_filter(parameters), np.eye(1, frames)[0])
     mean_square = np.cumsum(impulse**2).mean()
     square_of_mean = (np.cumsum(impulse) ** 2).sum() / frames**2

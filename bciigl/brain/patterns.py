@@ -8,11 +8,7 @@ from bciigl.brain.region import Region
 from bciigl.protocol.model import Brain, Task
 
 IMAGERY_SD = np.sqrt(1.25)
-"""SD of an imagination pattern relative to perception's.
-
-The paper's code adds half of a uniform pattern to that of perception; this keeps that strength
-whatever the similarity.
-"""
+"""SD relative to perception's: the paper's code adds half of a uniform pattern to that."""
 
 Patterns = dict[tuple[str, object], np.ndarray]
 """Pattern (voxels,) of each event: ("imagination", option), ("judgment", True for a match), ..."""

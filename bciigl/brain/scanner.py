@@ -63,11 +63,7 @@ class Scanner:
     def announce(self, event: Event) -> None:
         """Let an event happen, now or later.
 
-        Raises
-        ------
-        ScannerError
-            If a frame that has been taken was sampled after the event's onset, or if the run is
-            over by then. A `BciiglError` if the event is none of the protocol's.
+        `ScannerError` if a frame sampled after its onset has been taken, or the run is over then.
         """
         end, sampled = self.frames * self.tr, (self.taken - 0.5) * self.tr
         what = f"{event.kind} at {event.onset:g} s"

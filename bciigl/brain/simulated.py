@@ -37,15 +37,6 @@ class Brain:
     folder : path-like, optional
         What paths in the protocol are relative to: the folder of its file. Needed only if there are
         such paths; `Brain.from_file` knows it.
-
-    Attributes
-    ----------
-    subject : Subject
-        Template, mask and noise parameters.
-    region : Region
-        The voxels that are recorded.
-    patterns : dict
-        The pattern (voxels,) of each event; part of the truth.
     """
 
     def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
@@ -58,9 +49,8 @@ class Brain:
         self.protocol = protocol
         self.subject = load_subject(settings.subject, folder or "")
         self.region = find_region(settings.region, self.subject, folder or "")
-        self.patterns = draw_patterns(
-            protocol.task, settings, self.region, Seed(protocol.seed).rng("patterns")
-        )
+        rng = Seed(protocol.seed).rng("patterns")
+        self.patterns = draw_patterns(protocol.task, settings, self.region, rng)  # of the truth
         with one_thread():
             engine = ENGINES[settings.engine]
             self._noise = engine(self.subject, self.region, settings.noise_sources)
@@ -112,10 +102,7 @@ class Brain:
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
 
     def course(self, onset: float) -> tuple[int, np.ndarray]:
-        """Return the first frame sampled after an onset, and the course of the response from then.
-
-        The course (frames,) is 1 at the peak of a lone event's response, and ends with it.
-        """
+        """Return the first frame after an onset, and the response from then: 1 at its peak."""
         timing = self.protocol.timing
         first = math.floor(onset / timing.tr - 0.5) + 1
         seconds = (first + 0.5) * timing.tr - onset

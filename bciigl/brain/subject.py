@@ -76,8 +76,7 @@ class NoiseParameters(Section):
     def only(self, sources: NoiseSources) -> "NoiseParameters":
         """Return these parameters with the weight of each source that is off at 0.
 
-        The weights are shares, as in fmrisim: the sources of the brain that are left make up the
-        whole of its fluctuation. The scanner's own noise has no weight; see `NoiseSources.system`.
+        The weights are shares, as in fmrisim: those that are left make up the whole fluctuation.
         """
         names = {**BRAIN_SOURCES, "drift": "drift_sigma"}
         off = {name: 0.0 for source, name in names.items() if not getattr(sources, source)}
@@ -93,26 +92,12 @@ class _Content(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A head in the scanner.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    template : array (x, y, z)
-        Mean image, scaled so that its maximum is 1.
-    mask : bool array (x, y, z)
-        Which voxels are brain.
-    affine : array (4, 4)
-        From voxel indices to mm; the first axis is right, then anterior, superior.
-    noise : NoiseParameters
-        Strength and shape of the noise.
-    """
+    """A head in the scanner."""
 
     name: str
-    template: np.ndarray
-    mask: np.ndarray
-    affine: np.ndarray
+    template: np.ndarray  # mean image, (x, y, z), scaled so that its maximum is 1
+    mask: np.ndarray  # which voxels are brain, bool (x, y, z)
+    affine: np.ndarray  # from voxel indices to mm, (4, 4): right, anterior, superior
     noise: NoiseParameters
 
     @property
@@ -154,9 +139,7 @@ class Subject:
     def noise_sd(self) -> float:
         """SD in time of the full-strength noise of a voxel, in scanner units: the unit of CNR.
 
-        It follows from how fmrisim composes noise, takes all of the subject's sources together, and
-        is the same in every voxel of the brain. The static offset does not fluctuate and motion is
-        the protocol's, so neither counts.
+        The static offset does not fluctuate and motion is the protocol's, so neither counts.
         """
         on = any(getattr(self.noise, weight) > 0 for weight in BRAIN_SOURCES.values())
         brain = self.brain_sd if on else 0.0
@@ -165,12 +148,7 @@ class Subject:
     def save(self, folder: str | os.PathLike, **about: Any) -> None:
         """Write the subject as a new folder: template.nii.gz, mask.nii.gz and subject.json.
 
-        Parameters
-        ----------
-        folder : path-like
-            Where to; must not exist, or be empty.
-        **about
-            What else to note in subject.json, such as where the subject comes from.
+        What it is told `about` the subject is noted in subject.json.
         """
         with written_folder(folder) as temporary:
             self.write_files(temporary, **about)

@@ -38,17 +38,12 @@ class _Commands(click.Group):
             raise  # the reader of our output has closed it; click handles that
         except OSError as error:
             what = "standard output" if error.filename is None else error.filename
-            if error.filename is None:
-                _give_up_output()
+            if error.filename is None and sys.stdout is not None and sys.stdout is sys.__stdout__:
+                # Discard what could not be written: Python would try again at exit, and fail.
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, sys.stdout.fileno())
+                os.close(nowhere)
             raise _Refusal(f"{what}: {error.strerror}") from error
-
-
-def _give_up_output() -> None:
-    """Discard what could not be written: Python would try again at exit, and fail."""
-    if sys.stdout is not None and sys.stdout is sys.__stdout__:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -62,10 +62,7 @@ def run_options(command: Callable) -> Callable:
 
 
 def run(study: AnyStudy, out: str, *, doing: str = "simulating sessions", **where: Any) -> Outcome:
-    """Run a study with a progress bar; say how to resume it where it is stopped.
-
-    Where it is run, jobs, cluster and share, is as `run_options` gives it.
-    """
+    """Run a study with a progress bar where `run_options` say; tell how to resume it."""
     from bciigl.study import run_study
 
     if where["jobs"] is not None and where["cluster"] is not None:
@@ -114,10 +111,7 @@ def tell_outcome(study: AnyStudy, out: str, outcome: Outcome, as_json: bool, wha
 
 
 def echo_table(table: list[Row], notes: list[str], as_json: bool, heading: str = "") -> None:
-    """Print rows as a JSON document, or as tables with what must be known to read them.
-
-    By default the heading says what the means are over.
-    """
+    """Print rows as JSON, or as tables with notes; the heading says what the means are over."""
     if as_json:
         echo_json([row.as_dict() for row in table])
         return

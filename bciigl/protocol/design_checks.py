@@ -49,11 +49,9 @@ def judged_match_rate(protocol: Protocol, match_rate: float) -> float:
 
 
 def known_match_rate(protocol: Protocol) -> float | None:
-    """Return how often guesses match on catch trials, or None where there are none.
-
-    Clipped to 0.01 and 0.99: learners need a rate that is neither 0 nor 1.
-    """
+    """Return how often guesses match on catch trials, or None where there are none."""
     catch = protocol.task.catch
+    # Learners need a rate that is neither 0 nor 1.
     return min(max(catch.match_rate, 0.01), 0.99) if catch.share else None
 
 

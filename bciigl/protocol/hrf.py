@@ -29,8 +29,7 @@ def impulse_response(seconds: np.ndarray) -> np.ndarray:
 def event_response(seconds: np.ndarray, duration: float, delay: float = 0.0) -> np.ndarray:
     """Return the response to a lone event, at `seconds` after its onset; 1 at its peak.
 
-    Before the onset, and from `response_length` on, it is exactly 0. `delay` is how many seconds
-    later it comes than fmrisim's.
+    It is exactly 0 before the onset and from `response_length` on, `delay` seconds after fmrisim's.
     """
     since = np.asarray(seconds, float) - delay
     response = np.zeros(since.shape)

@@ -26,18 +26,9 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """One error or warning about a protocol file.
+    """One error or warning about a protocol file; line and column are from 1, or None.
 
-    Attributes
-    ----------
-    file : str
-        The file as the user named it.
-    line, column : int or None
-        From 1; None where not known.
-    path : str
-        The field, such as ``timing.isi``; empty for the file as a whole.
-    message : str
-        What is wrong.
+    The path is a field, such as ``timing.isi``; empty for the file as a whole.
     """
 
     file: str
@@ -223,9 +214,8 @@ def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
     brain = protocol.brain
     if brain.subject != "brainiak" and not os.path.isdir(folder / brain.subject):
         near = did_you_mean(brain.subject, ["brainiak"])
-        yield Finding(
-            ("brain", "subject"), f"should be brainiak or a folder, got {brain.subject!r}{near}"
-        )
+        message = f"should be brainiak or a folder, got {brain.subject!r}{near}"
+        yield Finding(("brain", "subject"), message)
     if isinstance(brain.region, Mask) and not os.path.isfile(folder / brain.region.file):
         yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
 

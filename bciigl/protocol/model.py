@@ -27,10 +27,7 @@ EventKind = Literal["imagination", "perception", "judgment"]
 
 @dataclass
 class _Installed:
-    """A text that is an id of a registry, of bciigl or of another installed package.
-
-    Only names of entry points are looked up: a protocol is checked without importing learners.
-    """
+    """A text that is an id of a registry; learners are not imported to check it."""
 
     registry: Registry
 

@@ -29,20 +29,15 @@ def decision_time(timing: Timing) -> float:
 
 
 def series(protocol: Protocol) -> dict[str, tuple[str, ...]]:
-    """Return the series of frames that a run is recorded in, by name, with the events of each.
-
-    Usually there is one without a name; the paper's code has one for each kind of event.
-    """
+    """Return the series of frames that a run is recorded in, by name, with the events of each."""
     kinds = protocol.task.events
     return {kind: (kind,) for kind in kinds} if protocol.recording == "separate" else {"": kinds}
 
 
 def event_offsets(protocol: Protocol) -> dict[str, float]:
-    """Return the seconds from a trial's beginning to the onset of each of its events.
-
-    In separate recordings the brain's answers begin together, when imagination ends.
-    """
+    """Return the seconds from a trial's beginning to the onset of each of its events."""
     timing, kinds = protocol.timing, protocol.task.events
+    # In separate recordings the brain's answers begin together, when imagination ends.
     if protocol.recording == "separate":
         return {kind: 0.0 if kind == "imagination" else timing.event for kind in kinds}
     return {kind: place * event_spacing(timing) for place, kind in enumerate(kinds)}

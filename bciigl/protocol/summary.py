@@ -8,11 +8,7 @@ from bciigl.protocol.model import Protocol
 
 
 def summary(protocol: Protocol) -> dict[str, Any]:
-    """Return a protocol's name, hash, size and cost in a real scanner, as plain data.
-
-    `chance` is in percent; the hours are those of the session the agent learns from and of the
-    test session, both without the pauses between runs.
-    """
+    """Return key facts; chance is in percent, hours are without pauses between runs."""
     trials, test_trials = protocol.task.trials, protocol.evaluation.test_trials
     return {
         "name": protocol.name,

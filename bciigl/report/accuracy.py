@@ -29,10 +29,7 @@ TITLE_WIDTH = 64
 
 
 def across(rows: Sequence[Row]) -> str:
-    """Return what accuracy is drawn against.
-
-    That is ``"noise"`` or, if there is one level of it, the one field that is varied in numbers.
-    """
+    """Return what accuracy is drawn against: noise, or else the one field varied in numbers."""
     varied = {name: [row.varied[name] for row in rows] for name in rows[0].varied}
     several = [name for name, values in varied.items() if len(set(map(repr, values))) > 1]
     if len({row.noise for row in rows}) == 1 and len(several) == 1:
@@ -69,11 +66,9 @@ def accuracy_drawing(rows: Sequence[Row]) -> Drawing:
 
 
 def accuracy_figure(rows: Sequence[Row]) -> Figure:
-    """Return accuracy against noise: a panel for each combination of varied fields.
+    """Return accuracy against what `across` says: a panel for each combination of varied fields.
 
-    Where one field alone is varied, in numbers and at one noise level, it is drawn against that.
-    Means with 95 % intervals, published figures with their standard errors, and chance as permuted
-    test labels give it. Rows that belong to one learner are joined.
+    Means with 95 % intervals, published figures with standard errors, chance by permuted labels.
     """
     against, others = across(rows), cycle(CONTROL_STYLES)
     groups = by_setting(rows) if against == NOISE else {f"noise {rows[0].noise:g}": rows}

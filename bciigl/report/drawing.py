@@ -18,10 +18,7 @@ from bciigl.report.figures import render
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure, what it shows in whole sentences and in one line for those who cannot see it.
-
-    Its columns, of one length, are the numbers that are drawn. Its files have its name.
-    """
+    """A figure with its words, of which `alt` is for those who cannot see it, and its numbers."""
 
     name: str
     figure: Figure = field(repr=False)

@@ -25,11 +25,7 @@ UNDATED = {
 
 
 def region_figure(brain: Brain) -> Figure:
-    """Return the region on the subject's template: three slices through its middle.
-
-    Voxels of the region that lie off a slice are projected onto it. Left is left, and the edges are
-    labelled.
-    """
+    """Return the region, projected onto three slices of the template through its middle."""
     figure = new_figure(3.0, 7.2)
     figure.set_facecolor("black")
     template, inside, affine = _facing_right_front_up(brain)
@@ -88,10 +84,7 @@ def response_figure(brain: Brain) -> Figure:
 
 
 def _facing_right_front_up(brain: Brain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return template, region (both (x, y, z)) and affine with axes turned as near as they come.
-
-    The first axis then grows towards the right, the second to the front, the third upwards.
-    """
+    """Return template, region and affine with axes to the right, the front and upwards."""
     from nibabel import Nifti1Image, as_closest_canonical
 
     inside = np.zeros(brain.subject.shape, np.uint8)

@@ -19,13 +19,9 @@ def learning_curve_drawing(points: Sequence[CurvePoint], chance: float) -> Drawi
     # Intervals of several learners would hide each other if they stood in one place.
     apart = 0.012 * max(each.runs for each in points)
     for place, learner_id in enumerate(learners):
-        runs, *drawn = np.array(
-            [
-                (each.runs, each.accuracy, each.low, each.high)
-                for each in points
-                if each.learner_id == learner_id
-            ]
-        ).T
+        mine = [each for each in points if each.learner_id == learner_id]
+        drawn = [(each.runs, each.accuracy, each.low, each.high) for each in mine]
+        runs, *drawn = np.transpose(drawn)
         look = {"ms": 4.5, "lw": 1.3, "elinewidth": 0.9, **style.learner_style(learner_id)}
         runs = runs + apart * (place - (len(learners) - 1) / 2)
         style.draw_intervals(axis, runs, *drawn, label=learner_id, **look)

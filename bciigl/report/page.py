@@ -27,10 +27,7 @@ class KeyNumber(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A verdict, or another thing to be seen before all else.
-
-    Its mood is ``"good"``, ``"unsure"`` or ``"bad"``: its colour, and the sign before it.
-    """
+    """A thing to be seen before all else; its mood is ``"good"``, ``"unsure"`` or ``"bad"``."""
 
     mood: str
     title: str
@@ -114,12 +111,9 @@ def refuse_others_file(path: str | os.PathLike) -> None:
         raise BciiglError(f"{path}: a report is an HTML file; its name should end in .html")
     if path.is_dir():
         raise BciiglError(f"{path}: is a folder; name the HTML file to write")
-    if os.path.lexists(path) and not _is_report(path):
+    if path.is_file():
+        with path.open("rb") as file:
+            if b'<meta name="generator" content="bciigl ' in file.read(4096):
+                return
+    if os.path.lexists(path):
         raise BciiglError(f"{path}: exists already and is no report of bciigl; it is left alone")
-
-
-def _is_report(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return b'<meta name="generator" content="bciigl ' in file.read(4096)

@@ -1,7 +1,6 @@
 """What each event evokes across the region: the truth that learners have to find."""
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bciigl.brain import Brain
@@ -57,9 +56,8 @@ def _figure(rows: list[tuple[str, str]], patterns: np.ndarray, alike: np.ndarray
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.2], sharey=True)
     # Voxels are counted from 1, as in the table; rows from above.
     extent = (0.5, patterns.shape[1] + 0.5, len(rows) - 0.5, -0.5)
-    image = left.imshow(
-        patterns, aspect="auto", cmap="cividis", interpolation="nearest", extent=extent
-    )
+    look = {"cmap": "cividis", "interpolation": "nearest", "extent": extent}
+    image = left.imshow(patterns, aspect="auto", **look)
     left.xaxis.get_major_locator().set_params(integer=True)
     left.set_xlabel("voxel", fontsize=SMALL)
     labels = [f"{VERBS[kind]} {in_figure(name)}" for kind, name in rows]
@@ -69,7 +67,11 @@ def _figure(rows: list[tuple[str, str]], patterns: np.ndarray, alike: np.ndarray
     if len(rows) <= MOST_LABELS:
         how = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
         right.set_xticks(range(len(rows)), labels, **how)
-        _write_numbers(right, alike)
+        for (row, column), value in np.ndenumerate(alike):
+            if np.isfinite(value):
+                look = {"ha": "center", "va": "center", "fontsize": SMALL}
+                look["color"] = "white" if abs(value) > 0.6 else "black"
+                right.text(column, row, f"{round(value, 1) + 0.0:.1f}", **look)  # never -0.0
     for axis in (left, right):
         axis.tick_params(labelsize=SMALL, length=0)
     for axis, shown, name in ((left, image, "pattern"), (right, squares, "correlation")):
@@ -77,11 +79,3 @@ def _figure(rows: list[tuple[str, str]], patterns: np.ndarray, alike: np.ndarray
         bar.set_label(name, fontsize=SMALL)
         bar.ax.tick_params(labelsize=SMALL)
     return figure
-
-
-def _write_numbers(axis: Axes, alike: np.ndarray) -> None:
-    for (row, column), value in np.ndenumerate(alike):
-        if np.isfinite(value):
-            look = {"ha": "center", "va": "center", "fontsize": SMALL}
-            look["color"] = "white" if abs(value) > 0.6 else "black"
-            axis.text(column, row, f"{round(value, 1) + 0.0:.1f}", **look)  # never -0.0

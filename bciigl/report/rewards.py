@@ -22,10 +22,7 @@ STYLES = {
 def rewards_drawing(
     session: Session, result: LearnerResult, decoded: np.ndarray, options: Sequence[object]
 ) -> Drawing:
-    """Return histograms of the reward that a learner decoded from the feedback of each trial.
-
-    Where rewards of the session it learned from are known, match and mismatch are shown apart.
-    """
+    """Return histograms of the reward that a learner decoded, by match where that is known."""
     trials, truth = session
     shown = options[: style.MOST_OPTIONS]
     figure, axes = style.panels(len(shown), 3, 1.9, margin=0.6, sharex=True, sharey="row")

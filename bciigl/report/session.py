@@ -30,10 +30,7 @@ PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib"
 
 
 def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> list[Section]:
-    """Return the report of a recorded session with its results; the first section is its head.
-
-    Paths in the protocol are relative to `folder`: that of its file.
-    """
+    """Return the report of a session; paths in the protocol are relative to `folder`."""
     session = load(dataset, folder=folder)
     return [
         _head(session),
@@ -52,12 +49,10 @@ def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = Non
 def lead(dataset: Dataset) -> str:
     """Return what the report says below its title."""
     protocol = dataset.protocol
-    what = (
-        f"simulated session at noise {protocol.brain.noise:g} (1 is a real brain), "
-        f"seed {protocol.seed}."
-        if dataset.group == "simulated"
-        else f"session of a {dataset.group}."
-    )
+    what = f"session of a {dataset.group}."
+    if dataset.group == "simulated":
+        noise = f"noise {protocol.brain.noise:g} (1 is a real brain)"
+        what = f"simulated session at {noise}, seed {protocol.seed}."
     return f"{protocol.description.strip()} A {what}".lstrip()
 
 
@@ -97,10 +92,8 @@ def _missing(session: SessionView) -> list[Notice]:
     """Return what a reader might look for in vain, and why."""
     found, dataset = [], session.dataset
     if not session.has_truth:
-        found.append(
-            f"{NO_TRUTH}: no accuracies, no patterns, and no learners that are told labels or "
-            "rewards."
-        )
+        learners = "no learners that are told labels or rewards"
+        found.append(f"{NO_TRUTH}: no accuracies, no patterns, and {learners}.")
     if not dataset.has("test"):
         found.append("The dataset has no test session (ses-test): no accuracies.")
     for name in filter(dataset.has, ("train", "test")):
@@ -148,7 +141,7 @@ def _methods(session: SessionView) -> Section:
 
 
 def _by_own_agent(session: SessionView) -> bool:
-    """Tell whether guesses were not uniform, though the protocol says so."""
+    # Guesses were not uniform, though the protocol says so.
     return session.dataset.protocol.agent.policy == "uniform" and not session.kept.uniform_guesses
 
 

@@ -41,11 +41,7 @@ def study_sections(
     table: Sequence[Row],
     example: tuple[Cell, Dataset] | None = None,
 ) -> list[Section]:
-    """Return the report of a study; the first section is its head.
-
-    Its table is as `read_rows` gives it; an example of its sessions, to be drawn, as `open_example`
-    does.
-    """
+    """Return the report of a study; `read_rows` gives its table, `open_example` its example."""
     return [
         _head(study, results, table),
         Section(

@@ -12,12 +12,7 @@ Details = Sequence[tuple[str, Callable[[Scored], str]]]
 
 
 def accuracy_tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Return a table of accuracies for each combination of varied fields, by its name.
-
-    Columns are noise levels. Below each learner's mean and standard error are its interval, the
-    published figure and the difference to it, how many sessions failed whole options, and the
-    objective of full-CI IGL beside the truth's.
-    """
+    """Return a table of accuracies at each noise, by the name of the varied fields' values."""
     return {name: _accuracy_table(mine) for name, mine in by_setting(rows).items()}
 
 
@@ -30,7 +25,7 @@ def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
         for other in first[0].paired:
             found = [row.paired.get(other) for row in first]
             lines += [
-                [other, *(signed(each and each.mean) for each in found)],
+                [other, *(_shown(each and each.mean, "+.1f") for each in found)],
                 [f"{INDENT}95 % interval", *map(interval, found)],
                 [f"{INDENT}p", *(_shown(each and each.p, ".2g") for each in found)],
             ]
@@ -62,7 +57,7 @@ def learner_lines(label: str, rows: Sequence[Scored | None], details: Details) -
     details = [
         ("95 % interval", lambda row: interval(row.accuracy)),
         ("published", lambda row: published(row.published)),
-        ("difference", lambda row: signed(row.difference)),
+        ("difference", lambda row: _shown(row.difference, "+.1f")),
         *details,
     ]
     lines = [[label, *("-" if row is None else mean(row.accuracy) for row in rows)]]
@@ -118,11 +113,6 @@ def published(value: Published | None) -> str:
 def percent(value: float | None) -> str:
     """Return a share that is in percent."""
     return "-" if value is None else f"{value:.0f} %"
-
-
-def signed(value: float | None) -> str:
-    """Return a difference."""
-    return _shown(value, "+.1f")
 
 
 def sentence(note: str, names: Sequence[str] = ()) -> str:

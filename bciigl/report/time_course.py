@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_time, trial_start
 from bciigl.recording import Dataset
 from bciigl.recording.dataset import RecordedEvent
@@ -22,10 +21,7 @@ FRAME_STYLE = {"color": BLUE, "marker": "o", "ms": 3, "lw": 0.8}
 
 
 def time_course_drawing(dataset: Dataset) -> Drawing:
-    """Return the region's mean signal in the first trials of the first run, and their events.
-
-    Where each kind of event was recorded separately there is a panel for each.
-    """
+    """Return the region's mean signal in the first trials of the first run, and their events."""
     protocol, kinds = dataset.protocol, dataset.protocol.task.events
     run = int(dataset.sessions["train"].interactions.run[0])
     frames = dataset.frames("train", run)
@@ -48,8 +44,10 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
             if each.kind in mine:
                 _mark_event(axis, each, _words(each, protocol.task.options, truth))
         if "imagination" in mine:
-            for each in _decisions(protocol, events):
-                axis.axvline(each, zorder=2.5, **DECISION_STYLE)
+            since = decision_time(protocol.timing)
+            for trial in sorted({each.trial for each in events if not each.catch}):
+                when = trial_start(protocol, trial - 1) + since
+                axis.axvline(when, zorder=2.5, **DECISION_STYLE)
         plain(axis)
         columns["recording"] += ["all" if len(mine) > 1 else mine[0]] * int(seen.sum())
         columns["seconds"] += seconds[seen].tolist()
@@ -58,9 +56,8 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     handles = [Patch(label=kind, **EVENT_STYLES[kind]) for kind in kinds]
     handles.append(Line2D([], [], label="decision", **DECISION_STYLE))
     handles.append(Line2D([], [], label="frames", **FRAME_STYLE))
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=3, fontsize=SMALL, frameon=False
-    )
+    look = {"loc": "outside lower center", "ncols": 3, "fontsize": SMALL, "frameon": False}
+    figure.legend(handles=handles, **look)
     trials = f"the first {shown} trials" if shown > 1 else "the first trial"
     each = "; each kind of event was recorded in a series of its own" if len(series) > 1 else ""
     content = "" if truth is None else ", with what was imagined, seen and judged"
@@ -78,13 +75,6 @@ def percent_change(series: np.ndarray) -> np.ndarray:
     """Return the voxels' mean in each frame, in percent of its mean over the run, less 100."""
     mean = series.mean(axis=1)
     return 100 * (mean / np.nanmean(mean) - 1)
-
-
-def _decisions(protocol: Protocol, events: Sequence[RecordedEvent]) -> list[float]:
-    """Return when the agent decided, in seconds from the run's start: not in catch trials."""
-    since = decision_time(protocol.timing)
-    asked = sorted({each.trial for each in events if not each.catch})
-    return [trial_start(protocol, trial - 1) + since for trial in asked]
 
 
 def _mark_event(axis: Axes, event: RecordedEvent, words: str) -> None:

@@ -28,10 +28,7 @@ NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 
 @dataclass(frozen=True, eq=False)
 class SessionView:
-    """A recorded session with all that its report shows.
-
-    The brain is made again from the protocol, if it was a simulated one and its files are there.
-    """
+    """A recorded session with all that its report shows; its brain is made again."""
 
     dataset: Dataset
     kept: SessionResults
