@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from bciigl.labelled.study import Dataset, LabelledStudy
     from bciigl.study.run import Outcome
 
-PLACES = ("jobs", "cluster", "share")
-"""Options that say where a study is run."""
-
 
 def _labelled_command(out: str) -> Callable[[Callable], click.Command]:
     """Make a function a command with the options of all commands about labelled data."""
@@ -170,7 +167,8 @@ def _table1_study(options: dict[str, Any]) -> LabelledStudy:
 
 
 def _run(study: LabelledStudy, out: str, options: dict[str, Any]) -> Outcome:
-    return shared.run(study, out, doing="learning", **{name: options[name] for name in PLACES})
+    where = {name: options[name] for name in ("jobs", "cluster", "share")}
+    return shared.run(study, out, doing="learning", **where)
 
 
 def _reproduce(study: LabelledStudy, out: str, as_json: bool, options: dict[str, Any]) -> None:

@@ -14,24 +14,21 @@ but it needs a start that is right already.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bciigl.labelled.one_right import SURE
 from bciigl.learn.evidence import Evidence
 from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.logistic import minimum
 from bciigl.learn.mixture import softmax
 
 ITERATIONS = 60
 
 
 class Linear(NamedTuple):
-    """A policy with a decoder: weights and biases, (features + 1, actions) of each.
+    """A policy with a decoder: weights and biases, (features + 1, actions) of each."""
 
-    They give each action's score, and the log-likelihood ratio of each action's reward.
-    """
-
-    policy: np.ndarray
-    decoder: np.ndarray
+    policy: np.ndarray  # of each action's score
+    decoder: np.ndarray  # of the log-likelihood ratio of each action's reward
 
     def evidence(self, data: Prepared) -> Evidence:
         """Return what it says about trials."""
@@ -41,24 +38,17 @@ class Linear(NamedTuple):
 
 
 def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linear:
-    """Return the policy and the decoder that L-BFGS reaches from a start, with scaled data.
-
-    The ridge is on the weights, not on the biases, in units of one trial's evidence.
-    """
+    """Return the policy and the decoder that L-BFGS reaches; the ridge spares the biases."""
     # By action, so that the decoder of each needs to see its own trials alone.
     data = data.rows(np.argsort(data.action, kind="stable"))
     ends = np.cumsum(data.taken)
     mine = [slice(end - count, end) for end, count in zip(ends, data.taken, strict=True)]
-    taken = np.maximum(data.taken, 1)
     rows = np.arange(data.trials)
 
     def unpacked(parameters: np.ndarray) -> Linear:
         # Each has a row for each feature and one for the bias.
         policy, decoder = np.split(parameters, [start.policy.size])
         return Linear(policy.reshape(-1, data.n_actions), decoder.reshape(-1, data.n_actions))
-
-    def mean_of_action(values: np.ndarray) -> np.ndarray:
-        return (np.bincount(data.action, values, data.n_actions) / taken)[data.action]
 
     # A row an action, as in `one_right`.
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
@@ -72,12 +62,12 @@ def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linea
         )
         odds = np.clip(odds + decoder[-1, data.action], -SURE, SURE)
         ratio = np.exp(odds)
-        mean = mean_of_action(right)
+        mean = data.means(right)[data.action]
         own, others = 1 + right * (ratio - 1), 1 + mean * (ratio - 1)
         value = np.log(others / own).sum()
         value += 0.5 * ridge * (np.sum(policy[:-1] ** 2) + np.sum(decoder[:-1] ** 2))
         # By the probability of the action taken, directly and through the mean.
-        by_right = mean_of_action((ratio - 1) / others) - (ratio - 1) / own
+        by_right = data.means((ratio - 1) / others)[data.action] - (ratio - 1) / own
         by_score = np.multiply(probable, -by_right * right, out=probable)
         by_score[data.action, rows] += by_right * right
         by_odds = (mean / others - right / own) * ratio * (np.abs(odds) < SURE)
@@ -89,7 +79,5 @@ def fit_agreement(data: Prepared, start: Linear, *, ridge: float = 1.0) -> Linea
         ]
         return value / data.trials, np.concatenate([each.ravel() for each in slopes]) / data.trials
 
-    options = {"maxiter": ITERATIONS}
     first = np.concatenate([each.ravel() for each in start])
-    found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
-    return unpacked(found)
+    return unpacked(minimum(loss, first, ITERATIONS))

@@ -24,11 +24,9 @@ Part = tuple[str, np.ndarray, str, np.ndarray]
 
 
 def read_npz(path: Path) -> Labelled:
-    """Return the labelled data in an NPZ file.
+    """Return the labelled data in an NPZ file: `WANTED`, whatever the case of names.
 
-    It has the arrays X and y, or x_train, y_train, x_test and y_test, and may have classes (y are
-    indices of it then), feature_names and openml_id. The case of names does not matter, and what
-    else is in the file does not either.
+    It may have classes (y are indices of it then), feature_names and openml_id.
     """
     try:
         arrays = {name.lower(): array for name, array in read_arrays(path).items()}
@@ -71,11 +69,7 @@ def is_idx(path: Path) -> bool:
 
 
 def read_idx(place: Path) -> Labelled:
-    """Return the labelled images in raw IDX files.
-
-    Of a folder, all images in it, those in a file that begins with t10k or test being for testing;
-    or a file of images, whose labels are beside it.
-    """
+    """Return the labelled images in a raw IDX file with its labels beside it, or in a folder."""
     folder = place if place.is_dir() else place.parent
     found: dict[str, dict[str, Path]] = {}
     # Of a file that is there twice, the one that is not compressed comes first.

@@ -36,10 +36,7 @@ def labelled(
     training: int | None = None,
     notes: Sequence[str] = (),
 ) -> Labelled:
-    """Return examples with labels, checked; those with no label are left out.
-
-    Labels are text or numbers; with `classes`, indices into them.
-    """
+    """Return examples with labels (with `classes`, indices), checked; those with none are out."""
     refuse(not len(features), "has no examples")
     examples = f"{len(features):,} examples"
     refuse(len(features) != len(labels), f"has {examples}, but {len(labels):,} labels")
@@ -61,10 +58,7 @@ def labelled(
 
 
 def class_codes(labels: Values) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the class of each label as a number, -1 where there is none, and their names.
-
-    1 and 1.0 are the same class. Classes are in natural order: 2 before 10.
-    """
+    """Return the class of each label, -1 where there is none, and their names in natural order."""
     return _codes(_plain(labels), natural_order)
 
 

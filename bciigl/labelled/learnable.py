@@ -57,36 +57,26 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Forest:
-    """How well a forest tells successes from failures of a subset of datasets, and by what.
-
-    F1 are of the predictions for datasets that the forest has not seen, all folds taken together;
-    there are fewer than 10 folds where successes or failures are fewer. Where there is no F1,
-    `reason` says why. The importance of a meta-feature is the mean decrease in impurity, which is
-    information gained, of a forest grown on all datasets: they add up to 1.
-    """
+    """How well a forest tells successes from failures of unseen datasets, and by what."""
 
     subset: str
     datasets: int
     successes: int
-    f1_failure: float | None = None
+    f1_failure: float | None = None  # F1 are of all folds taken together
     f1_success: float | None = None
     f1: float | None = None
-    importances: dict[str, float] = field(default_factory=dict)
+    importances: dict[str, float] = field(default_factory=dict)  # information gain, of 1 in all
     published: F1 | None = None
-    folds: int = 0
-    reason: str = ""
+    folds: int = 0  # fewer than 10 where successes or failures are fewer
+    reason: str = ""  # why there is no F1
 
 
 @dataclass(frozen=True)
 class Learnability:
-    """What results say about what makes a dataset learnable.
+    """What results say about what makes a dataset learnable."""
 
-    The results are called by a feedback rule's name, `PUBLISHED` or `TABLE4`. Of each dataset there
-    are its meta-features, ``dataset``, ``name`` and ``relative``.
-    """
-
-    results: str
-    datasets: list[dict[str, Any]]
+    results: str  # a feedback rule's name, `PUBLISHED` or `TABLE4`
+    datasets: list[dict[str, Any]]  # each a `Point`, with its ``dataset`` (id) and ``name``
     forests: list[Forest]
 
 
@@ -166,7 +156,7 @@ def learnability(rows: Sequence[LabelledRow], features: MetaFeatures) -> list[Le
     if known:
         found[PUBLISHED] = [point(each, paper[each.openml_id]["relative"]) for each in known]
     ours = [Learnability(name, points, forests(points)) for name, points in found.items()]
-    return [*ours, Learnability(TABLE4, list(paper.values()), published_forests())]
+    return [*ours, Learnability(TABLE4, list(paper.values()), list(published_forests()))]
 
 
 def published_points() -> list[dict[str, Any]]:
@@ -184,24 +174,15 @@ def published_points() -> list[dict[str, Any]]:
 
 
 @cache
-def _published_forests() -> tuple[Forest, ...]:
+def published_forests() -> tuple[Forest, ...]:
+    """Return what the published accuracies say by sizes alone; the paper's F1 is by all 15."""
     return tuple(forests(published_points(), ("n", "n_by_sqrt_k", "n_by_k")))
 
 
-def published_forests() -> list[Forest]:
-    """Return what the published accuracies of all 271 datasets say, by their sizes alone.
-
-    The paper's F1 beside them is by all 15 meta-features.
-    """
-    return list(_published_forests())
-
-
 def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Forest]:
-    """Return forests for the paper's three subsets of datasets, and two more for comparison.
+    """Return forests for the paper's subsets of datasets, `ALONE` and `GROUPED`; K is 3 or more.
 
-    These two are of all datasets: by ``n_by_k`` alone, and with datasets that have the same numbers
-    of examples and classes in one fold, as they may be variants of the same data. Datasets with
-    two classes are left out, as in the paper.
+    Datasets of the same numbers of examples and classes may be variants of the same data.
     """
 
     def classes(point: Point) -> int:

@@ -10,11 +10,11 @@ is climbed directly. It assumes nothing of the contexts' law, and where rewards 
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from bciigl.learn.bandit import ContextualBandit, without_never_taken
 from bciigl.learn.interactions import Prepared
+from bciigl.learn.logistic import minimum
 
 # Log-odds beyond this are sure enough, and numbers stay finite.
 SURE = 30.0
@@ -22,17 +22,12 @@ ITERATIONS = 100
 
 
 def fit_one_right(
-    context: np.ndarray,
-    action: np.ndarray,
-    odds: np.ndarray,
-    n_actions: int,
-    *,
-    ridge: float = 1.0,
+    context: np.ndarray, action: np.ndarray, odds: np.ndarray, n_actions: int, ridge: float = 1.0
 ) -> np.ndarray:
-    """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
+    """Return weights and bias of each action's score, (features + 1, actions).
 
-    The contexts are centred and scaled. The odds are the log-likelihood ratio of reward against
-    none, by the feedback alone. The ridge is on the weights, in units of one trial's evidence.
+    The odds are the log-likelihood ratio of reward against none, by the feedback alone. The ridge
+    is on the weights, in units of one trial's evidence.
     """
     trials, features = context.shape
     odds = np.clip(odds, -SURE, SURE)
@@ -57,29 +52,18 @@ def fit_one_right(
         of_weights = (powers @ context).T + ridge * policy[:-1]
         return value / trials, np.vstack([of_weights, powers.sum(axis=1)]).ravel() / trials
 
-    start = np.zeros((features + 1) * n_actions)
-    options = {"maxiter": ITERATIONS}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+    found = minimum(loss, np.zeros((features + 1) * n_actions), ITERATIONS)
     return found.reshape(features + 1, n_actions)
 
 
 class OneRightBandit(ContextualBandit):
-    """A contextual bandit that knows that exactly one action is right for each context.
-
-    Parameters
-    ----------
-    n_actions : int, optional
-        How many actions there are; by default one more than the largest in the data.
-    ridge : float
-        In units of one trial's evidence.
-    """
+    """A contextual bandit that knows that exactly one action is right for each context."""
 
     def __init__(self, n_actions: int | None = None, ridge: float = 1.0) -> None:
         self.n_actions = n_actions
         self.ridge = ridge
 
     def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
-        policy = fit_one_right(
-            data.context, data.action, logit(reward), data.n_actions, ridge=self.ridge
-        )
+        odds = logit(reward)
+        policy = fit_one_right(data.context, data.action, odds, data.n_actions, self.ridge)
         return without_never_taken(policy, data.action)

@@ -53,11 +53,7 @@ def left_out(datasets: Sequence[Dataset]) -> list[str]:
 def table1(
     datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE1_FEEDBACK, **how: int
 ) -> LabelledStudy:
-    """Return the study of Table 1, OpenML's datasets, on those that are fit for it.
-
-    By default the rules are the paper's, with the reward in the clear, and one that hides it.
-    Repeats and seed are as in `LabelledStudy`.
-    """
+    """Return the study of Table 1, OpenML's datasets, on those that are fit for it."""
     fit = [each for each in datasets if unfit(each) is None]
     if datasets and not fit:
         raise StudyError(f"no dataset is fit: of {datasets[0].id}, {unfit(datasets[0])}")
@@ -65,32 +61,23 @@ def table1(
 
 
 def table3(
-    datasets: Sequence[Dataset],
-    *,
-    feedback: Sequence[str] = TABLE3_FEEDBACK,
-    samples: int = SAMPLES,
-    **how: int,
+    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE3_FEEDBACK, **how: int
 ) -> LabelledStudy:
-    """Return the study of Table 3: MNIST, or other images of ten classes.
-
-    Repeats, seed and samples are as in `LabelledStudy`.
-    """
+    """Return the study of Table 3: MNIST, or other images of ten classes."""
     for each in datasets:
         if each.k != DIGITS:
             raise StudyError(
                 f"{each.id}: should have {DIGITS} classes, as digits have, got {each.k}; the "
                 "feedback is an image of the digit (a + 6 r - 3) mod 10"
             )
-    return LabelledStudy(tuple(datasets), tuple(feedback), samples=samples, **how, table=TABLE3)
+    how = {"samples": SAMPLES, **how}
+    return LabelledStudy(tuple(datasets), tuple(feedback), **how, table=TABLE3)
 
 
 def published_labelled(
     table: str | None, learner: str, feedback: str, openml_id: int | None
 ) -> Published | None:
-    """Return what a table of the paper reports for a learner, if anything.
-
-    The datasets of Table 1 are those of Table 4; Table 3 is about MNIST whatever the id.
-    """
+    """Return what Table 4 (for Table 1) or 3 (MNIST, whatever the id) reports, if anything."""
     name = LEARNERS.get(learner).published_as
     if table == TABLE3:
         for line in lines(TABLE3):

@@ -52,11 +52,7 @@ def labelled_learner(learner_id: str) -> Specification:
 
 
 def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear | None:
-    """Return what is fitted anew to all data, or None if the model itself is not clearly worse.
-
-    Where the model does not know that one action is right, it is always fitted anew. The data are
-    all trials, where the task has a part of them only.
-    """
+    """Return what is fitted anew to all data, or None if the model itself is not clearly worse."""
     data = task.data if data is None else data
     compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
     rows = np.flatnonzero(compared)
@@ -130,13 +126,12 @@ def _both(data: Prepared, start: Linear) -> Linear:
     """Return a policy and a decoder fitted together, lost actions being taught by the others."""
     found = fit_agreement(data, start)
     told = information(found.evidence(data), data)
-    of_action = np.bincount(data.action, told, data.n_actions) / np.maximum(data.taken, 1)
+    of_action = data.means(told)
     lost = (of_action < LOST * np.median(of_action)) & (data.taken > 0)
     if not lost.any():
         return found
     taught = fit_agreement(data, _taught(data, found, lost))
-    better = information(taught.evidence(data), data).sum() > told.sum()
-    return taught if better else found
+    return taught if information(taught.evidence(data), data).sum() > told.sum() else found
 
 
 def _taught(data: Prepared, found: Linear, lost: np.ndarray) -> Linear:

@@ -18,28 +18,16 @@ from bciigl.study.statistics import Mean, mean_and_error, mean_of, percent, with
 
 @dataclass(frozen=True)
 class LabelledRow(Scored):
-    """What a learner reaches on a dataset with a feedback rule; rates are in percent.
-
-    Attributes
-    ----------
-    accuracy, accuracies
-        Over repeats, and of each of them.
-    trusted : float or None
-        Share of the repeats in which the learner says that it can be trusted.
-    relative : float or None
-        Its mean accuracy as a share (not in percent) of the contextual bandit's.
-    published : Published or None
-        What the paper reports.
-    """
+    """What a learner reaches on a dataset with a feedback rule; rates are in percent."""
 
     dataset: Dataset
     feedback: str
     learner: str
-    accuracy: Mean
-    accuracies: list[float]
-    trusted: float | None
-    relative: float | None
-    published: Published | None
+    accuracy: Mean  # over repeats
+    accuracies: list[float]  # of each repeat
+    trusted: float | None  # repeats in which the learner says that it can be trusted
+    relative: float | None  # mean accuracy as a share (not in percent) of the contextual bandit's
+    published: Published | None  # what the paper reports
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
@@ -122,23 +110,18 @@ CONSTANT = "best constant"
 
 @dataclass(frozen=True)
 class Average:
-    """What a learner, or `CONSTANT`, reaches on average over a subset of the datasets.
-
-    `relative` is the mean over datasets of the share of the contextual bandit's accuracy,
-    `of_means` the ratio of both mean accuracies. `published` is a mean over those of the same
-    datasets that the paper has, `table1` what the paper has for its own datasets.
-    """
+    """What a learner, or `CONSTANT`, reaches on average over a subset of the datasets."""
 
     subset: str
     feedback: str
     learner: str
     datasets: int
     accuracy: Mean
-    relative: Mean | None = None
-    of_means: float | None = None
-    published: float | None = None
+    relative: Mean | None = None  # over datasets, of the share of the contextual bandit's accuracy
+    of_means: float | None = None  # the ratio of both mean accuracies
+    published: float | None = None  # mean over those of the same datasets that the paper has
     published_datasets: int = 0
-    table1: Published | None = None
+    table1: Published | None = None  # what the paper has for its own datasets
 
 
 def averages(rows: Sequence[LabelledRow]) -> list[Average]:
@@ -149,7 +132,10 @@ def averages(rows: Sequence[LabelledRow]) -> list[Average]:
         mine = [row for row in rows if row.feedback == feedback]
         mine = [row for row in mine if has(row.dataset.n, row.dataset.k)]
         if mine:
-            found.append(_constant(subset, feedback, mine))
+            shares = {row.dataset.digest: 100 * row.dataset.majority for row in mine}
+            mean = mean_and_error(list(shares.values()))
+            table1 = published_average(subset, feedback, CONSTANT.replace(" ", "_"))
+            found.append(Average(subset, feedback, CONSTANT, len(shares), mean, table1=table1))
         bandit = [row.accuracy.mean for row in mine if row.learner == BANDIT.id]
         for learner in dict.fromkeys(row.learner for row in mine):
             of_learner = [row for row in mine if row.learner == learner]
@@ -173,10 +159,3 @@ def _average(subset: str, rows: list[LabelledRow], bandit: list[float]) -> Avera
         published_datasets=len(known),
         table1=published_average(*about),
     )
-
-
-def _constant(subset: str, feedback: str, rows: list[LabelledRow]) -> Average:
-    shares = {row.dataset.digest: 100 * row.dataset.majority for row in rows}
-    mean = mean_and_error(list(shares.values()))
-    table1 = published_average(subset, feedback, CONSTANT.replace(" ", "_"))
-    return Average(subset, feedback, CONSTANT, len(shares), mean, table1=table1)

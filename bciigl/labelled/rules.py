@@ -35,30 +35,15 @@ def refuse(wrong: object, message: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Examples with labels.
-
-    Attributes
-    ----------
-    features : array, (examples, features)
-        Finite numbers.
-    label : array of int, (examples,)
-        The class of each, from 0.
-    classes : tuple of str
-        Their names; more than one.
-    training : int or None
-        How many of the examples, the first ones, are for training, where the data come with a
-        part to be tested on.
-    notes : tuple of str
-        What was done to the data while they were read.
-    """
+    """Examples with labels."""
 
     name: str
-    features: np.ndarray
-    label: np.ndarray
-    classes: tuple[str, ...]
+    features: np.ndarray  # (examples, features): finite numbers
+    label: np.ndarray  # (examples,): the class of each, from 0
+    classes: tuple[str, ...]  # their names, more than one
     openml_id: int | None = None
-    training: int | None = None
-    notes: tuple[str, ...] = ()
+    training: int | None = None  # how many, the first ones, if the data come with a test part
+    notes: tuple[str, ...] = ()  # what was done to the data while they were read
 
     def load(self) -> "Labelled":
         """Return itself: data in memory are where they are read from."""
@@ -72,23 +57,13 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Guesses:
-    """What has happened before feedback is given, one row a trial.
+    """What has happened before feedback is given, one row a trial."""
 
-    Attributes
-    ----------
-    action, reward : array of int, (trials,)
-        The label that was predicted; 1 where it is right, else 0.
-    row : array of int, (trials,)
-        Which example of `examples` the context is.
-    examples, label : array, (examples, features) and (examples,)
-        All examples for training.
-    """
-
-    action: np.ndarray
-    reward: np.ndarray
-    row: np.ndarray
-    examples: np.ndarray
-    label: np.ndarray
+    action: np.ndarray  # (trials,): the label that was predicted
+    reward: np.ndarray  # (trials,): 1 where it is right, else 0
+    row: np.ndarray  # (trials,): which of `examples` the context is
+    examples: np.ndarray  # (examples, features): all for training
+    label: np.ndarray  # (examples,)
     n_actions: int
 
 
@@ -178,20 +153,9 @@ def interactions(
     """Return guesses about labelled data with their feedback, and examples to be tested on.
 
     A tenth of the examples is for testing, unless the data come with a part for that. The same seed
-    gives the same split and the same guesses whatever the rule.
-
-    Parameters
-    ----------
-    data : Labelled
-    rule : function
-        One of `RULES`.
-    seed : Seed
-    samples : int, optional
-        How many trials there are, each about an example of its own; by default as many as there
-        are examples for training.
-    policy : function, optional
-        From examples to the probability of each action, (examples, actions), by which actions are
-        drawn; by default all are equally likely.
+    gives the same split and the same guesses whatever the rule. There are as many trials as
+    `samples`, by default as many as examples for training, each about an example of its own.
+    Actions are drawn by the policy, by default uniformly.
     """
     # In random order, so that the first samples are any.
     if data.training is None:

@@ -91,15 +91,9 @@ def _read_openml(openml_id: int, label: str | None) -> Labelled:
 
 
 def find_sources(place: str | os.PathLike, *, label: str | None = None) -> list[Source]:
-    """Return the datasets in a file or folder.
+    """Return the datasets in a file or folder, in natural order, with their column of labels.
 
-    Parameters
-    ----------
-    place : path
-        A file; or a folder, of which every dataset is taken, in natural order, but nothing of the
-        folders in it. Raw IDX files in a folder are one dataset.
-    label : str, optional
-        The name of the column of labels in files that have columns.
+    Nothing of the folders in a folder is taken, and raw IDX files in it are one dataset.
     """
     path = Path(os.path.abspath(place))
     try:

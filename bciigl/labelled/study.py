@@ -88,20 +88,16 @@ class LabelledResult(Finished):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset as a study knows it: of `n` examples of `k` classes.
-
-    `majority` is the share of its most frequent label, `own_test` whether it comes with a part to
-    be tested on, `digest` a hash of all that is in it. A study that is only read has no `source`.
-    """
+    """A dataset as a study knows it; one of a study that is only read has no `source`."""
 
     name: str
     openml_id: int | None
-    n: int
-    k: int
+    n: int  # examples
+    k: int  # classes
     features: int
-    majority: float
-    own_test: bool
-    digest: str
+    majority: float  # share of the most frequent label
+    own_test: bool  # whether it comes with a part to be tested on
+    digest: str  # a hash of all that is in it
     notes: tuple[str, ...] = ()
     source: "Source | Labelled | None" = field(default=None, compare=False, repr=False)
 

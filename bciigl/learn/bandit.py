@@ -18,11 +18,7 @@ NEVER = -1e3
 def fit_policy(
     data: Prepared, reward: np.ndarray, *, estimator: str = "direct", ridge: float = 1.0
 ) -> np.ndarray:
-    """Return a linear policy: weights and bias of each action's score, (features + 1, actions).
-
-    Contexts are centred and scaled, rewards are 0 to 1. The ridge is in units of one trial's
-    evidence. For the estimators see `ContextualBandit`.
-    """
+    """Return a policy as `ContextualBandit` has it, from contexts that are centred and scaled."""
     context, action, n_actions = data.context, data.action, data.n_actions
     taken = [action == each for each in range(n_actions)]
     if estimator == "ips":
@@ -114,10 +110,8 @@ class ContextualBandit(LinearPolicy):
     def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
         """Return what `policy_` is to be, from contexts that are centred and scaled."""
         if self.estimator not in ESTIMATORS:
-            near = did_you_mean(self.estimator, ESTIMATORS)
-            raise InputError(
-                f"estimator must be one of {', '.join(ESTIMATORS)}, got {self.estimator!r}{near}"
-            )
+            got = f"{self.estimator!r}{did_you_mean(self.estimator, ESTIMATORS)}"
+            raise InputError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {got}")
         return fit_policy(data, reward, estimator=self.estimator, ridge=self.ridge)
 
 

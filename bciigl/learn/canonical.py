@@ -36,9 +36,7 @@ class CrossCovariance:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return a canonical pair of context and feedback for each action, (actions, features).
 
-        `ridge` is added to both covariances, whose mean eigenvalue is about 1. Where `shared`, the
-        reward shows in the same direction of feedback whatever the action. Where `cleaned`, what
-        is not the reward's is subtracted. `place` counts pairs from the most correlated on.
+        For the settings see `Start`; the mean eigenvalue of both covariances is about 1.
         """
         (of_context, left), (of_feedback, right) = (
             (vectors, 1 / np.sqrt(variance + ridge)) for vectors, variance in self._axes
@@ -68,11 +66,7 @@ def whitening(values: np.ndarray, ridge: float) -> np.ndarray:
 
 
 def serial_covariance(context: np.ndarray, feedback: np.ndarray, run: np.ndarray) -> np.ndarray:
-    """Return how a trial's context and the feedback of the trial before vary together.
-
-    The placebo: a context has nothing to do with the reward of the trial before, so what they share
-    is noise that lasts. Shape (context features, feedback features).
-    """
+    """Return how contexts vary with the feedback of the trial before: only noise that lasts."""
     before = np.flatnonzero(run[1:] == run[:-1])
     return context[before + 1].T @ feedback[before] / max(len(before), 1)
 

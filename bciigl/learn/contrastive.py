@@ -23,10 +23,7 @@ def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
 def gradient(
     weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """Return the covariance of prediction and decoding over trials, and its gradient.
-
-    The weights are u, b, v and d, one after the other.
-    """
+    """Return the covariance of f and psi over trials, and its gradient by u, b, v and d."""
     of_context, of_feedback = np.split(weights, [context.shape[1] + 1])
     share = np.full(len(context), 1.0) if weight is None else weight
     share = share / share.sum()
@@ -41,10 +38,8 @@ def gradient(
 def refine(
     start: np.ndarray, context: np.ndarray, feedback: np.ndarray, *, ridge: float = 1e-3
 ) -> np.ndarray:
-    """Return the weights that L-BFGS reaches from `start`.
-
-    A ridge on u and v keeps the logistic functions from hardening to what single trials say.
-    """
+    """Return the weights that L-BFGS reaches from `start`."""
+    # A ridge on u and v keeps the logistic functions from hardening to what single trials say.
     penalty = np.full(len(start), ridge)
     penalty[[context.shape[1], -1]] = 0.0
 

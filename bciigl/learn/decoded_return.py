@@ -68,11 +68,7 @@ def nothing(data: Prepared) -> Search:
 def objective_terms(
     taken: np.ndarray, decoded: np.ndarray | float, weight: np.ndarray, n_actions: int
 ) -> np.ndarray:
-    """Return each trial's term of the objective, whose mean it is, (trials,).
-
-    `taken` is the policy's probability of the action taken, `decoded` the reward, 0 to 1, `weight`
-    the inverse propensity, 1 on average. The bad policy is uniform over all actions.
-    """
+    """Return each trial's term of the objective, (trials,); the bad policy is uniform."""
     return (n_actions * taken - 1) * weight * decoded
 
 
@@ -130,10 +126,7 @@ def _unpacked(parameters: np.ndarray, data: Prepared) -> Solution:
 
 
 def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarray]:
-    """Return minus the smooth objective, with a ridge, and its gradient.
-
-    Biases are not penalised: constant policies must cost nothing.
-    """
+    """Return minus the smooth objective, with a ridge but on biases, and its gradient."""
     policy_weights, decoder = _unpacked(parameters, data)
     trials, rows = data.trials, np.arange(data.trials)
     ridge = RIDGE / trials
@@ -141,7 +134,7 @@ def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarr
     taken = policy[rows, data.action]
     decoded = expit(_scores(data.feedback, decoder))
     terms = objective_terms(taken, decoded, data.weight, data.n_actions)
-    penalised = policy_weights[:-1], decoder[:-1]
+    penalised = policy_weights[:-1], decoder[:-1]  # constant policies must cost nothing
     value = terms.mean() - ridge / 2 * sum(np.sum(each**2) for each in penalised)
 
     gain = data.n_actions * data.weight * decoded * taken / trials
@@ -158,10 +151,7 @@ def smooth_loss(parameters: np.ndarray, data: Prepared) -> tuple[float, np.ndarr
 
 
 def sharpen(data: Prepared, solution: Solution) -> Solution:
-    """Return the decoder that is best for the policy's first choices, its threshold exactly placed.
-
-    With the policy fixed, the objective is a weighted 0/1 loss of the decoder alone.
-    """
+    """Return the best decoder for the policy's first choices: of a weighted 0/1 loss."""
     taken = solution.choose(data.context) == data.action
     gain = objective_terms(taken, 1.0, data.weight, data.n_actions) / data.trials
     ridge = DECODER_RIDGE / data.trials

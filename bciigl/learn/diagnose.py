@@ -37,19 +37,11 @@ SMALL_RIDGE = 0.1
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do with a learner.
+    """What to do with a learner."""
 
-    Attributes
-    ----------
-    verdict : str
-        ``"trust"``, ``"doubtful"`` or ``"do not use"``.
-    reason, remedy : str
-        Why, and what to do about it.
-    """
-
-    verdict: str
+    verdict: str  # "trust", "doubtful" or "do not use"
     reason: str
-    remedy: str
+    remedy: str  # what to do about it
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
@@ -73,16 +65,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ActionDiagnosis:
-    """How well the reward of one action is decoded, on unseen runs.
-
-    The match rate is that of trials whose rate is known or expected: catch trials if there are any,
-    otherwise uniform guesses.
-    """
+    """How well the reward of one action is decoded, on unseen runs."""
 
     action: int
     trials: int  # how often it was taken
     separation: float  # of decoded match and mismatch, in units of their width
-    match_rate: float  # estimated share of rewarded trials
+    match_rate: float  # share of rewarded trials: of catch trials, else of uniform guesses
     interval: tuple[float, float]  # 95 %, of the match rate
     margin: float  # distance of the match rate from 1/2
     wrong_flip: float  # probability that match and mismatch are confused

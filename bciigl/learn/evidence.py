@@ -54,19 +54,14 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
 def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
     """Return what the next trial's context tells of each trial's feedback, in nats.
 
-    What is imagined next has nothing to do with this trial's reward; noise that lasts has. Shape
-    (trials that have a next one in their run,).
+    What is imagined next has nothing to do with this trial's reward; noise that lasts has.
     """
     now = np.flatnonzero(data.run[1:] == data.run[:-1])
     return information(Evidence(evidence.context[now + 1], evidence.feedback[now]), data.rows(now))
 
 
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
-    """Return how much better than its mirror image each trial's decoding fits, in nats, (trials,).
-
-    The log-likelihood of the feedback if trials are rewarded as often as expected, less that if
-    they are so often not rewarded. It is 0 where the expected rate is 1/2.
-    """
+    """Return how much better than its mirror image each trial's decoding fits, nats, (trials,)."""
     return _log_likelihood(rate, evidence.feedback) - _log_likelihood(1 - rate, evidence.feedback)
 
 

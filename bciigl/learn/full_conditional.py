@@ -20,11 +20,7 @@ RIVAL = 0.8
 
 @dataclass(frozen=True)
 class FullConditionalDiagnosis(Verdict):
-    """How far the assumptions of the method hold.
-
-    Where feedback depends on the action, the best constant policy comes near the best of all, and
-    the objective does not tell which is right.
-    """
+    """How far the method's assumptions hold: not if a constant policy comes near the best."""
 
     objective: float  # at the solution, on the trials it was learned from
     held_out_objective: float  # of the best restart, on the half of the trials it had not seen

@@ -256,7 +256,7 @@ class Scalings(NamedTuple):
 
     @classmethod
     def of(cls, data: Prepared) -> "Scalings":
-        """Return the scaling that recorded interactions ask for."""
+        """Return those that recorded interactions ask for."""
         return cls(Scaling.of(data.context, data.run), Scaling.of(data.feedback, data.run))
 
     def apply(self, data: Prepared) -> Prepared:

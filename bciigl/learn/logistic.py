@@ -15,11 +15,7 @@ def minimum(loss: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
 def fit_logistic(
     features: np.ndarray, target: np.ndarray, weight: np.ndarray, ridge: float = 1.0
 ) -> np.ndarray:
-    """Return weights of the features, then a bias, (features + 1,).
-
-    Targets are probabilities of a 1, features of about unit variance. The ridge is on the weights,
-    not on the bias, in units of one trial's evidence.
-    """
+    """Return weights and bias, (features + 1,); the ridge, in trials, is on the weights alone."""
     scale = max(weight.sum(), 1e-12)
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:

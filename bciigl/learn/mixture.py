@@ -114,11 +114,7 @@ class TwoViews:
     def fit(
         self, belief: np.ndarray, *, ridge: float, shared: bool, steps: int
     ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief that expectation maximisation reaches, and the evidence that led to it.
-
-        `ridge` is added to the covariances; `shared` says whether the reward shows in the same
-        direction of feedback whatever the action; `steps` are the most that are taken.
-        """
+        """Return the belief that expectation maximisation reaches, and the evidence for it."""
         for _ in range(steps):
             before = belief
             belief, evidence = self._judged_by_others(before, ridge, shared)

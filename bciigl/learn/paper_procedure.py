@@ -10,10 +10,7 @@ RATE, DECAY, SQUARE_DECAY, STEPS = 0.01, 0.9, 0.999, 1000
 
 
 def train(data: Prepared, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of each action (see `gradient`), and the decoded reward of each trial.
-
-    The symmetry is broken (Algorithm 1, lines 3 to 8). Data is neither centred nor scaled.
-    """
+    """Return each action's weights (see `gradient`), and decoded rewards (Algorithm 1, 3 to 8)."""
     sizes = data.context.shape[1] + 1, data.feedback.shape[1] + 1
     weights, reward = [], np.full(data.trials, 0.5)
     for action in range(data.n_actions):

@@ -16,17 +16,9 @@ from bciigl.learn.mixture import softmax
 class LinearPolicy(BaseEstimator):
     """A learner whose policy chooses the action with the highest linear score.
 
-    A subclass that declares `_learned` and `_diagnoses`, and is registered as a learner, can be
-    saved and loaded (`bciigl.learn.persistence`).
-
-    Attributes
-    ----------
-    policy_ : array, (context features + 1, actions)
-        Weights and bias of each action's score.
-    context_scaling_ : Scaling
-        How contexts are centred and scaled before.
-    n_actions_, n_features_in_ : int
-        How many actions and context features there are.
+    A subclass sets `policy_`, weights and bias of each action's score, (context features + 1,
+    actions), and `context_scaling_`. One that declares `_learned` and `_diagnoses`, and is
+    registered as a learner, can be saved and loaded (`bciigl.learn.persistence`).
     """
 
     _learned: ClassVar[dict[str, str]] = {"policy_": "ca"}
@@ -62,12 +54,7 @@ class LinearPolicy(BaseEstimator):
 class DiagnosedPolicy(LinearPolicy):
     """A policy learned without rewards, which says how far it can be trusted.
 
-    A subclass sets in `_learn(data)` what is learned, the scalings and the diagnosis.
-
-    Attributes
-    ----------
-    diagnosis_ : Verdict
-        Found out while learning.
+    A subclass sets in `_learn(data)` what is learned, the scalings and `diagnosis_`, a `Verdict`.
     """
 
     _diagnoses = (Verdict,)

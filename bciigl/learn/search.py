@@ -25,17 +25,17 @@ MOST_SEARCHED = 100_000
 
 
 class Start(NamedTuple):
-    """Where a search begins; for the first four see `CrossCovariance.directions`.
+    """Where a search begins.
 
     Actions that are `together` share what they know of the contexts, as they can where exactly one
     option is right. Where contexts are far from Gaussian they had better not: most of what a shared
     model knows of an option it has from trials in which another was tried.
     """
 
-    shared: bool
-    ridge: float
-    cleaned: bool = True
-    place: int = 0
+    shared: bool  # whether the reward shows in one direction of feedback whatever the action
+    ridge: float  # added to the covariances
+    cleaned: bool = True  # whether covariance that is not the reward's is subtracted
+    place: int = 0  # of the canonical pair, from the most correlated on
     mirrored: bool = False  # whether the less likely of both clusters is taken for the reward
     together: bool = True
 
@@ -104,10 +104,9 @@ class Explorer:
     def refine(
         self, start: Start, reward: np.ndarray | None = None, steps: int = MANY_STEPS
     ) -> tuple[float, np.ndarray, Evidence]:
-        """Return what the best that expectation maximisation reaches is worth, and what it is.
+        """Return worth (nats per trial), belief, (trials, actions), and evidence of the best found.
 
-        `reward`, (trials,), is a first guess in place of the start's own. Returned are the worth in
-        nats per trial, the belief, (trials, actions), and the evidence.
+        `reward`, (trials,), is a first guess in place of the start's own.
         """
         views = self.views(start.together)
         settings = {"ridge": start.ridge, "shared": start.shared}
@@ -200,8 +199,7 @@ def unseen(
 ) -> tuple[Evidence, list[Fold]]:
     """Return what is said about each fold by a search that saw the others only, and the searches.
 
-    Other starts are tried where the start leads to less than half of what is expected of it, in
-    nats per trial.
+    Other starts are tried where the start leads to less than half of what is expected of it.
     """
     data = task.data
     evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))

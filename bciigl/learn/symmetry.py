@@ -55,9 +55,8 @@ def break_symmetry(
 ) -> Clusters:
     """Return which trials are rewarded, given a score of either sign and the expected match rate.
 
-    Two Gaussians of the same width are fitted with the rewarded one above, and with it below; the
-    likelier is returned, or the other if `mirrored`. The match rate of `unknown` trials is the
-    same, and is found out.
+    Of two Gaussians, the likelier of both orders is taken, or the other if `mirrored`. The match
+    rate of `unknown` trials is the same, and is found out.
     """
     share = np.full(len(score), 1 / len(score)) if weight is None else weight / weight.sum()
     mean = share @ score

@@ -55,10 +55,7 @@ def labelled_sections(
     *,
     report: Notify = silent,
 ) -> list[Section]:
-    """Return the report of a study of labelled data; the first section is its head.
-
-    What `bciigl reproduce features` found is None if that was with other results.
-    """
+    """Return the report of a study; `learnability` is None if it was found with other results."""
     report("drawing")
     names = [*study.feedback, *study.learners, *(str(each.id) for each in study.datasets)]
     return [

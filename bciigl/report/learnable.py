@@ -60,10 +60,7 @@ def importance_drawing(forest: Forest) -> Drawing:
 def scatter_drawing(
     points: Sequence[Point], features: Sequence[str], published: Sequence[Point] = ()
 ) -> Drawing:
-    """Return relative performance against meta-features: a panel for each.
-
-    Published datasets are drawn in the panels of those meta-features that they have.
-    """
+    """Return relative performance against meta-features: a panel for each."""
     features = list(dict.fromkeys(features))
     kinds = {
         "published": list(published),

@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from interactions import interactions
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad
 from sklearn.metrics import log_loss
 
 from bciigl.labelled import agreement
 from bciigl.labelled.agreement import Linear, fit_agreement
 from bciigl.labelled.one_right import SURE
 from bciigl.learn.interactions import Prepared
+from bciigl.learn.logistic import minimum
 
 # The decoder that generated the feedback of `agreeing`: log-odds of bits in each feature.
 SHIFT = 1.5 * np.random.default_rng(8).standard_normal((6, 3))
@@ -69,10 +70,10 @@ def climbed(monkeypatch):
 
         def spy(loss, *rest, **options):
             seen.append(loss)
-            return minimize(loss, *rest, **options)
+            return minimum(loss, *rest, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(agreement, "minimize", spy)
+            patch.setattr(agreement, "minimum", spy)
             fit_agreement(data, start, **settings)
         return lambda p: seen[0](p)[0], lambda p: seen[0](p)[1]
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from interactions import interactions, session
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from bciigl.labelled import one_right
 from bciigl.labelled.one_right import SURE, OneRightBandit, fit_one_right
 from bciigl.learn.bandit import fit_policy
+from bciigl.learn.logistic import minimum
 
 
 def told_by(seed, *, trials=300, n_actions=3, features=4, distance=4.0):
@@ -46,10 +47,10 @@ def climbed(monkeypatch):
 
         def spy(loss, *rest, **options):
             seen.append(loss)
-            return minimize(loss, *rest, **options)
+            return minimum(loss, *rest, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(one_right, "minimize", spy)
+            patch.setattr(one_right, "minimum", spy)
             fit_one_right(*arguments, **settings)
         return lambda p: seen[0](p)[0], lambda p: seen[0](p)[1]
 

@@ -91,9 +91,9 @@ def digit_parts():
 def few_trees():
     """Grow fewer trees, which are enough here."""
     with pytest.MonkeyPatch.context() as patch:
-        learnable._published_forests.cache_clear()
+        learnable.published_forests.cache_clear()
         yield patch.setattr(learnable, "TREES", 3)
-    learnable._published_forests.cache_clear()
+    learnable.published_forests.cache_clear()
 
 
 @pytest.fixture(scope="module")
