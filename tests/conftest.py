@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# Before numpy is imported, here and in the workers: two processes have a core each.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result

@@ -7,6 +7,7 @@ import pytest
 from closed_loop import session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2))]
 )

@@ -87,6 +87,7 @@ def whole_brain():
     return Case(load_subject("brainiak"), Cube(), ALL, runs=3)
 
 
+@pytest.mark.slow
 def test_small_head_has_fmrisim_s_law(small):
     for statistic in STATISTICS:
         assert small.deviation(statistic, small.stock) < 1, statistic

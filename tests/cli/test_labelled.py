@@ -351,6 +351,7 @@ def images(tmp_path_factory):
     return write_images(tmp_path_factory.mktemp("images") / "digits.npz")
 
 
+@pytest.mark.slow
 def test_table3_stands_beside_the_published_figures(bciigl, images, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ("reproduce", "table3", "--data", images, "--repeats", 1, "--jobs", 1)

@@ -90,6 +90,7 @@ def test_json_is_one_document_and_progress_goes_to_standard_error(npz):
     assert result.stderr.splitlines() == steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arrays",
     [

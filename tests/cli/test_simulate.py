@@ -81,6 +81,7 @@ def test_learning_from_the_folder_prints_the_same(bciigl, recorded):
     assert json.loads(bciigl("learn", folder, "--json").stdout) == document
 
 
+@pytest.mark.slow
 def test_every_field_can_be_set(bciigl, tmp_path):
     folder = tmp_path / "out"
     settings = ("task.options=[left, right, up, down]", "timing.tr=2", "timing.event=1", "isi")
@@ -120,6 +121,7 @@ def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_folders_are_named_after_the_protocol_and_never_overwritten(bciigl, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
@@ -194,6 +196,7 @@ def test_two_processes_do_not_write_to_one_folder(bciigl, tmp_path):
         process.communicate()
 
 
+@pytest.mark.slow
 def test_real_time_gives_the_same_and_says_how_late_guesses_were(bciigl, tmp_path):
     fast = ["timing.tr=0.1", "timing.event=0.1", "timing.isi=0.2", "timing.burn_in=0"]
     few = ["task.trials_per_run=2", "evaluation.test_trials=1", "estimate=glm"]

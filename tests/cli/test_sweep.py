@@ -201,6 +201,7 @@ def test_scheduler_that_does_not_answer_is_one_line(bciigl, tmp_path, monkeypatc
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_malformed_address_does_not_hold_up_the_exit(tmp_path):
     """In a process of its own: what is left of a client shows when the program ends."""
     result = subprocess.run(
@@ -230,6 +231,7 @@ def test_folders_of_others_are_refused_and_left_alone(bciigl, swept, tmp_path):
         assert (digests(folder), digests(tmp_path)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_stops_cleanly_and_says_how_to_go_on(tmp_path, bciigl, jobs):
     out = tmp_path / "out"

@@ -119,6 +119,7 @@ def test_cell_of_a_study_that_was_opened_to_be_read_has_no_data():
         cell.run()
 
 
+@pytest.mark.slow
 def test_small_data_are_learned_from_without_a_warning():
     constant = replace(labelled(40, 4), features=np.ones((40, 3)))
     for about, data, learners, rules in (

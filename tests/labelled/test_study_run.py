@@ -42,6 +42,7 @@ def told(mine: LabelledStudy, out: Path, **how) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_finished_study_is_opened_as_it_was_run(finished, tmp_path):
     mine, results = open_study(finished, [LabelledStudy])
     assert mine == MINE

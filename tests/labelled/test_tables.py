@@ -116,6 +116,7 @@ def test_files_that_cannot_be_used_are_refused(write):
             read_csv(write(text, "a.csv"), label)
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_read_and_its_columns_are_not_all_listed(write):
     names = [f"feature number {i}" for i in range(8_000)]
     rows = "".join("\t".join(["1"] * 7_999 + [each, each]) + "\n" for each in "121")

@@ -123,6 +123,7 @@ def test_two_options_without_baseline_are_never_trusted(one_right):
         assert "catch" in found.remedy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match_rate", [0.8, 0.2, (0.8, 0.8)])
 @pytest.mark.parametrize("one_right", [True, False])
 def test_catch_trials_tell_match_from_mismatch_of_two_options(match_rate, one_right):
@@ -229,6 +230,7 @@ def test_feedback_that_tells_the_action_alone_is_not_trusted():
         assert fitted(session(seed, strength=0)).diagnose().verdict != "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one_right", "seeds"),
     [(True, 5), pytest.param(True, 30, marks=pytest.mark.slow), (False, 5)],

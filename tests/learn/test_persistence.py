@@ -133,6 +133,7 @@ def test_learner_comes_back_as_it_was(learner, tmp_path):
             np.testing.assert_array_equal(getattr(again, name), getattr(learner, name))
 
 
+@pytest.mark.slow
 def test_learner_that_came_back_can_be_kept_and_fitted_again(learner, tmp_path):
     save_learner(learner, tmp_path / "one")
     again = load_learner(tmp_path / "one")

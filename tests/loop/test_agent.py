@@ -105,6 +105,7 @@ def test_policy_s_choice_does_not_depend_on_the_random_numbers():
     assert actions == {int(LEARNED.predict(LIVED.context[5:6])[0])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("uniform_runs", "learn_every", "learns_before"),
     [
@@ -148,6 +149,7 @@ def test_what_is_learned_is_what_the_learner_makes_of_all_runs_before(tmp_path):
     assert lived.accuracy(agent.policy) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("uniform_runs", "learn_every"), [(1, 1), (2, 3)])
 def test_agent_that_only_observed_runs_knows_what_one_that_lived_through_them_does(
     tmp_path, uniform_runs, learn_every

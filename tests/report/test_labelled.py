@@ -266,6 +266,7 @@ def test_seed_versions_and_data_are_told(parts):
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "options"),
     [
@@ -393,6 +394,7 @@ def test_datasets_that_are_not_measured_are_not_among_the_learnable():
     assert line[1] == "3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["parts", "digit_parts", "learnable_parts"])
 def test_the_page_needs_nothing_else(request, name):
     sections = request.getfixturevalue(name)

@@ -79,6 +79,7 @@ def test_protocol_seed_and_hash_are_there(sections, dataset):
     assert "scikit-learn" in values["reported with"]
 
 
+@pytest.mark.slow
 def test_the_command_does_it_again(sections, dataset, tmp_path, bciigl, monkeypatch):
     copy = shutil.copytree(dataset.folder, tmp_path / "copy")
     monkeypatch.chdir(copy)

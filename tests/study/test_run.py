@@ -149,6 +149,7 @@ def masked(tmp_path) -> Study:
     return mine
 
 
+@pytest.mark.slow
 def test_cell_that_fails_says_why_and_does_not_stop_the_others(masked, tmp_path):
     jobs = 2
     lost, kept = tmp_path / "one.nii.gz", tmp_path / "kept.nii.gz"

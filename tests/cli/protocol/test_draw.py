@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.slow
 def test_figures_are_written_and_the_same_each_time(bciigl, tmp_path):
     out, again = tmp_path / "new" / "figures", tmp_path / "again"
     for ending, begins in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
