@@ -73,6 +73,7 @@ def test_truth_never_changes_what_is_learned_without_it(bciigl, npz):
         assert told[0][each] == told[1][each]
 
 
+@pytest.mark.slow
 def test_json_is_one_document_and_progress_goes_to_standard_error(npz):
     command = [sys.executable, "-m", "bciigl", "learn", str(npz(**DATA)), "--json"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -293,6 +294,7 @@ def test_several_actions_may_be_right(bciigl, npz, tmp_path):
     assert float(result.stdout.splitlines()[2].split()[1]) > 90
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_bytes(bciigl, npz, tmp_path):
     path = npz(**TESTED)
     one, two = (bciigl("learn", path, "--json", "--seed", 7).stdout for _ in range(2))

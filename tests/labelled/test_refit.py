@@ -231,6 +231,7 @@ def test_where_several_may_be_right_nothing_is_fitted_anew(returned):
     assert len(returned) == 1
 
 
+@pytest.mark.slow
 def test_what_is_said_of_a_fold_does_not_depend_on_it():
     everything = np.ones(even()[0].data.trials, bool)
     mine = even()[0].fold == 3

@@ -82,6 +82,7 @@ def test_an_objective_that_chance_can_reach_is_not_trusted(seed):
     assert learner.diagnose().verdict != "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("held_out", "constant", "verdict", "words"),
     [

@@ -1,5 +1,6 @@
 """Agents: honest propensities, when they learn and from what, and what they are refused."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,12 @@ from bciigl.protocol.model import Agent as Settings
 RUN = 80
 # 9 runs of 80 trials, features as clear as day: what is learned from the first can be trusted.
 LIVED = session(3, trials=9 * RUN, runs=9)
-LEARNED = ActionInclusiveIGL(3).fit(*LIVED.seen, run=LIVED.run)
+
+
+@cache
+def learned() -> ActionInclusiveIGL:
+    """Return what is learned from the whole session."""
+    return ActionInclusiveIGL(3).fit(*LIVED.seen, run=LIVED.run)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -30,7 +36,7 @@ def committed(epsilon: float, seed: int = 0) -> LearningAgent:
     """Return an agent that has learned."""
     agent = LearningAgent(3, uniform_runs=1, epsilon=epsilon)
     agent.begin_run(rng(seed))
-    agent.policy = LEARNED
+    agent.policy = learned()
     return agent
 
 
@@ -82,7 +88,7 @@ def test_each_action_is_taken_as_often_as_its_propensity_says(epsilon):
 @settings(max_examples=50)
 def test_propensity_is_what_epsilon_and_the_policy_make_of_it(epsilon, seed, trial):
     agent, context = committed(epsilon, seed), LIVED.context[trial]
-    best = int(LEARNED.predict(context[None])[0])
+    best = int(learned().predict(context[None])[0])
     for _ in range(10):
         choice = agent.act(context)
         greedy = choice.action == best
@@ -102,7 +108,7 @@ def test_explored_marks_every_uniform_draw_also_those_that_hit_the_policy_s_choi
 
 def test_policy_s_choice_does_not_depend_on_the_random_numbers():
     actions = {committed(0.0, seed).act(LIVED.context[5]).action for seed in range(20)}
-    assert actions == {int(LEARNED.predict(LIVED.context[5:6])[0])}
+    assert actions == {int(learned().predict(LIVED.context[5:6])[0])}
 
 
 @pytest.mark.slow

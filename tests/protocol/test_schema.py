@@ -1,9 +1,9 @@
 """JSON Schema and notes."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import given
 from strategies import SCHEMA, leaves, well_typed
@@ -15,22 +15,28 @@ from bciigl.protocol.yaml_reader import Document
 COMMITTED = Path(__file__).parents[2] / "protocols" / "protocol.schema.json"
 
 
+@pytest.fixture(scope="module")
+def jsonschema():
+    """Return the package, which takes a second to import."""
+    return import_module("jsonschema")
+
+
 def test_committed_copy_is_current():
     # to renew it: bciigl protocol schema > protocols/protocol.schema.json
     assert json.loads(COMMITTED.read_text()) == SCHEMA
 
 
-def test_schema_is_itself_valid():
+def test_schema_is_itself_valid(jsonschema):
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_schema_accepts_shipped_protocols_as_written_and_in_full():
+def test_schema_accepts_shipped_protocols_as_written_and_in_full(jsonschema):
     for name, path in shipped().items():
         jsonschema.validate(Document(path.read_text()).data, SCHEMA)
         jsonschema.validate(load(name).model_dump(mode="json"), SCHEMA)
 
 
-def test_schema_refuses_what_the_loader_refuses():
+def test_schema_refuses_what_the_loader_refuses(jsonschema):
     for data in [
         {"name": "x"},
         {"name": "x", "task": {"options": [1, 2, 3]}, "timing": {"isi": -3}},
@@ -41,15 +47,15 @@ def test_schema_refuses_what_the_loader_refuses():
             pytest.fail(f"{jsonschema.validate(data, SCHEMA)}: {data}")
 
 
-def test_region_is_a_cube_unless_it_says_otherwise():
+def test_region_is_a_cube_unless_it_says_otherwise(jsonschema):
     for region in [{"center": [1, 2, 3]}, {}, {"shape": "sphere"}]:
         jsonschema.validate(
             {"name": "x", "task": {"options": [1, 2]}, "brain": {"region": region}}, SCHEMA
         )
 
 
-@given(well_typed())
-def test_schema_accepts_what_is_drawn_from_it(data):
+@given(data=well_typed())
+def test_schema_accepts_what_is_drawn_from_it(data, jsonschema):
     jsonschema.validate(data, SCHEMA)
 
 

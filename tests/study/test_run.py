@@ -173,6 +173,7 @@ def test_cell_that_fails_says_why_and_does_not_stop_the_others(masked, tmp_path)
     assert before.items() <= stamps(out).items()
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_bytes(finished, tmp_path):
     outcome = run_study(MINE, tmp_path / "out", jobs=2)
     assert (outcome.failed, outcome.missing) == ([], 0)
