@@ -26,7 +26,7 @@ def keep_example(
     try:
         with written_folder(path) as new:
             record(cell.protocol, new, folder=cell.folder)
-            learn_and_keep(open_dataset(new), report=report)
+            learn_and_keep(open_dataset(new))
     except (BciiglError, OSError) as error:
         if not path.exists():  # or another process was faster
             report(f"no example was recorded for the report: {error}")
