@@ -25,7 +25,7 @@ from bciigl.learn.mixture import softmax
 # avoid the reward overfit to more than the truth has.
 RIDGE, DECODER_RIDGE, WHITENING_RIDGE = 4.5, 0.03, 0.1
 ITERATIONS = 40
-# Restarts are climbed and judged on so many trials at most; the best then climbs on all.
+# Restarts are climbed and judged on at most this many trials; the best then climbs on all.
 MOST_RESTARTED = 12_000
 CANONICAL_STARTS, CONSTANT_STARTS, RANDOM_STARTS = 3, 6, 3
 # Scores of a start: decided, yet far from the flat ends of the logistic function.
