@@ -11,7 +11,7 @@ import numpy as np
 
 from bciigl import __version__
 from bciigl.base.arrays import read_arrays
-from bciigl.base.files import write_text, written_file
+from bciigl.base.files import remove_unfinished, write_text, written_file
 from bciigl.base.json_files import read_json
 from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
@@ -119,6 +119,7 @@ def keep_results(
         matches_by_run=matches_by_run(sessions["train"]),
         matches_by_fifths=learning.matches_by_fifths(sessions["train"]),
     )
+    remove_unfinished(folder)  # of a command that was killed while it wrote
     shutil.rmtree(folder / POLICIES, ignore_errors=True)
     decoded = {}
     for each in results:

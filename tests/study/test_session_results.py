@@ -67,7 +67,10 @@ def test_results_are_the_same_bytes_every_time(learned):
     dataset, sessions, results = learned
     folder = dataset.folder / ESTIMATES
     before = {name: (folder / name).read_bytes() for name in (RESULTS, DECODED)}
+    half_written = folder / f".0123456789abcdef.tmp.{RESULTS}"  # by a command that was killed
+    half_written.write_text("{")
     keep_results(folder, sessions, results)
+    assert not half_written.exists()
     assert before == {name: (folder / name).read_bytes() for name in (RESULTS, DECODED)}
 
 
