@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 COMMAND = "bciigl reproduce table2"
 
 
+@pytest.mark.slow
 def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
     more = "--noise 0.4 --repeats 2 --learner cb --vary timing.isi=7,8 --jobs 1".split()
     command = ("sweep", *TINY_OPTIONS, *more, "--out", tmp_path / "out")

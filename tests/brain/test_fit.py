@@ -53,6 +53,7 @@ def bold(tmp_path, subject, volumes):
     return write
 
 
+@pytest.mark.slow
 def test_tiny_recording_becomes_a_subject_that_a_protocol_can_name(
     bciigl, bold, write, tmp_path, subject, volumes
 ):

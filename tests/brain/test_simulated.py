@@ -46,6 +46,7 @@ def test_same_protocol_and_seed_give_the_same_bytes_in_any_order():
     assert len(set(forwards)) == 3
 
 
+@pytest.mark.slow
 def test_same_bytes_in_another_process_with_another_number_of_threads():
     here = [digest(1), digest(2), Brain(protocol()).fingerprint]
     code = "from digests import *; print(digest(1), digest(2), Brain(protocol()).fingerprint)"

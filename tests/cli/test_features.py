@@ -150,6 +150,7 @@ def test_the_folder_of_another_study_is_refused(bciigl, made, document):
     assert digests(folder) == before
 
 
+@pytest.mark.slow
 def test_the_report_says_what_is_learnable_once_it_is_measured(bciigl, made, document, tmp_path):
     out = shutil.copytree(made[1], tmp_path / "out")
     titles = [f"What makes a dataset learnable: {each['results']}" for each in document]

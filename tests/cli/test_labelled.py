@@ -108,6 +108,7 @@ def test_published_figures_are_those_of_the_same_dataset_and_feedback(once):
             assert each["published"] is each["published_standard_error"] is None
 
 
+@pytest.mark.slow
 def test_what_is_printed_has_tables_averages_notes_and_where_results_are(once, table1, tmp_path):
     shutil.copytree(once[0], tmp_path / "out")
     result = table1("--repeats", 2)
@@ -170,6 +171,7 @@ def test_the_label_column_can_be_named(bciigl, tmp_path):
     assert [each["k"] for each in document] == [3, 3, 3]
 
 
+@pytest.mark.slow
 def test_the_same_command_again_runs_nothing_anew_and_more_repeats_add(once, table1, tmp_path):
     shutil.copytree(once[0], tmp_path / "out")
     printed = once[1].stdout
@@ -215,6 +217,7 @@ def test_the_folder_of_another_study_is_refused_and_left_alone(bciigl, table1, t
     assert digests(tmp_path / "out") == before
 
 
+@pytest.mark.slow
 def test_another_seed_has_other_guesses_and_with_data_no_network_is_asked(once, table1, offline):
     other = json.loads(table1("--repeats", 1, "--feedback", "coded", "--seed", 1, "--json").stdout)
     one = [each for each in json.loads(once[1].stdout) if each["feedback"] == "coded"]

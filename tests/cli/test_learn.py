@@ -218,6 +218,7 @@ def test_file_that_is_none_is_refused(bciigl, write, tmp_path):
     refused(bciigl("learn", tmp_path / "empty"), "array context is missing")
 
 
+@pytest.mark.slow
 def test_first_learner_is_kept(bciigl, npz, tmp_path):
     arguments = ("--learner", "ai_igl", "--learner", "cb", "--out", tmp_path / "kept")
     result = bciigl("learn", npz(**DATA), *arguments)

@@ -28,6 +28,7 @@ def dataset(recorded, tmp_path):
     return shutil.copytree(recorded, tmp_path / "dataset")
 
 
+@pytest.mark.slow
 def test_report_and_figures_are_among_the_derivatives(bciigl, dataset, recorded):
     result = bciigl("report", dataset)
     assert result.exit_code == 0

@@ -134,6 +134,7 @@ def test_folders_are_named_after_the_protocol_and_never_overwritten(bciigl, tmp_
 
 
 # The learners then get guesses that could not have been others, of which nothing is known.
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [40, 60])
 def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path, trials):
     policy, folder = tmp_path / "policy", tmp_path / "out"
@@ -151,6 +152,7 @@ def test_a_saved_policy_can_guess(bciigl, recorded, tmp_path, trials):
     assert truth.match.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_without_truth_it_still_learns(bciigl, tmp_path):
     folder = tmp_path / "out"
     document = json.loads(bciigl("simulate", *SHORT, "--out", folder, "--json").stdout)
@@ -182,6 +184,7 @@ def start(folder, *arguments):
     return process
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_write_to_one_folder(bciigl, tmp_path):
     folder = tmp_path / "out"
     # So long that it is still going on however slow this machine is.
@@ -211,6 +214,7 @@ def test_real_time_gives_the_same_and_says_how_late_guesses_were(bciigl, tmp_pat
     assert "ms after the decision was due (median)" in shown
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_how_to_go_on(bciigl, tmp_path):
     folder = tmp_path / "out"
     process = start(folder)

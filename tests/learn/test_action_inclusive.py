@@ -30,6 +30,7 @@ def share_of_the_oracle(learner, told, fresh):
     return fresh.accuracy(learner, run=fresh.run) / fresh.accuracy(ceiling, run=fresh.run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law",
     [
@@ -202,6 +203,7 @@ def test_several_actions_may_be_right():
     assert learner.diagnose().verdict == "trust"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_example_3_is_solved(seed):
     told = example_3(3000, seed)

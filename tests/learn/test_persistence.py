@@ -491,6 +491,7 @@ def usable(learner) -> None:
     json.dumps(learner.diagnose().as_dict())
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=300)
 def test_settings_changed_anywhere_give_a_working_learner_or_an_input_error(

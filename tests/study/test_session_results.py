@@ -119,6 +119,7 @@ def test_what_is_known_is_not_learned_again(learned):
     assert {each.accuracy for each in again if each.runs == 3} == {12.5}
 
 
+@pytest.mark.slow
 def test_known_match_rates_need_catch_trials(learned):
     blind = select(learned[1], {1, 3}, None)
     train = blind["train"].interactions
