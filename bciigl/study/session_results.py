@@ -86,9 +86,9 @@ def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessio
     sessions, seed = learning.load_sessions(dataset), dataset.protocol.seed
     try:
         learners = learning.session_learners(dataset.protocol, sessions)
-        results = learning.learn_with(sessions, learners, seed=seed, report=report)
     except DatasetError:
-        results = []  # all of them need the truth, which is not known
+        learners = ()  # all of them need the truth, which is not known
+    results = learning.learn_with(sessions, learners, seed=seed, report=report)
     keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
     return sessions, results
 
@@ -120,6 +120,7 @@ def keep_results(
         matches_by_fifths=learning.matches_by_fifths(sessions["train"]),
     )
     remove_unfinished(folder)  # of a command that was killed while it wrote
+    (folder / RESULTS).unlink(missing_ok=True)
     shutil.rmtree(folder / POLICIES, ignore_errors=True)
     decoded = {}
     for each in results:
@@ -130,7 +131,7 @@ def keep_results(
             decoded[each.learner_id] = found
     with written_file(folder / DECODED) as temporary:
         np.savez(temporary, **decoded)
-    # Last, so that results that are found are complete.
+    # Deleted first and written last, so that results that are found are whole and of one time.
     text = json.dumps(document.model_dump(mode="json"), indent=1)
     write_text(folder / RESULTS, text + "\n", overwrite=True)
 

@@ -74,6 +74,17 @@ def test_results_are_the_same_bytes_every_time(learned):
     assert before == {name: (folder / name).read_bytes() for name in (RESULTS, DECODED)}
 
 
+def test_results_that_are_being_replaced_are_not_found(learned, tmp_path, monkeypatch):
+    dataset, sessions, results = learned
+    shutil.copytree(dataset.folder, tmp_path / "copy")
+    copy = open_dataset(tmp_path / "copy")
+    # As after a kill: decoding comes when some of the policies are new and others are not there.
+    monkeypatch.setattr(type(results[0].learner), "decode", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        keep_results(copy.folder / ESTIMATES, sessions, results)
+    assert not has_results(copy)
+
+
 def test_damaged_results_are_refused(learned, tmp_path):
     dataset, *_ = learned
     shutil.copytree(dataset.folder, tmp_path / "copy")
