@@ -20,7 +20,7 @@ from bciigl.brain.scanner import Scanner
 from bciigl.brain.subject import BUILT_IN, load_subject
 from bciigl.protocol import Protocol, find, load, schedule
 from bciigl.protocol.design_checks import NIFTI_FRAMES
-from bciigl.protocol.hrf import event_response, response_length
+from bciigl.protocol.hrf import Shape, event_response, response_length, shape_of
 from bciigl.protocol.model import Mask
 
 
@@ -106,7 +106,8 @@ class Brain:
         timing = self.protocol.timing
         first = math.floor(onset / timing.tr - 0.5) + 1
         seconds = (first + 0.5) * timing.tr - onset
-        return first, _course(seconds, timing.tr, timing.event, self.protocol.brain.hrf_delay)
+        shape = shape_of(self.protocol.brain)
+        return first, _course(seconds, timing.tr, timing.event, shape)
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
@@ -173,10 +174,10 @@ class Brain:
 
 # Onsets that recur at the same place between two frames, as most do, share a course.
 @lru_cache(maxsize=1000)
-def _course(seconds: float, tr: float, duration: float, delay: float) -> np.ndarray:
+def _course(seconds: float, tr: float, duration: float, shape: Shape) -> np.ndarray:
     """Return the course of a response, sampled every `tr` from `seconds` after the onset."""
-    frames = math.ceil(response_length(duration, delay) / tr)
-    course = event_response(seconds + tr * np.arange(frames), duration, delay)
+    frames = math.ceil(response_length(duration, shape) / tr)
+    course = event_response(seconds + tr * np.arange(frames), duration, shape)
     course.flags.writeable = False
     return course
 

@@ -144,9 +144,11 @@ def _length(protocol: Protocol) -> Iterator[Finding]:
 
 
 def _peak(protocol: Protocol) -> Iterator[Finding]:
+    from bciigl.protocol.hrf import peak_time, shape_of  # scipy, which a protocol needs not
+
     timing = protocol.timing
     spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
-    peak = schedule.time_to_peak(timing, protocol.brain.hrf_delay)
+    peak = round(peak_time(timing.event, shape_of(protocol.brain)), 1)
     if spacing < peak + timing.tr:
         yield Finding(
             ("timing", "isi"),

@@ -213,12 +213,18 @@ class Brain(Section):
         "the subject brainiak ships, or a folder relative to the protocol",
     )
     region: Region = Field(Cube(), description="the voxels that are recorded")
-    similarity: Share = field(
-        0.89, "correlation", "how much imagining an option looks like perceiving it"
+    similarity: float = field(
+        0.89, "correlation", "how much imagining an option looks like perceiving it", ge=-1, le=1
     )
     smoothness: float = field(0.0, "mm FWHM", "how smooth the patterns are in space", ge=0, le=50)
     hrf_delay: float = field(
-        0.0, "s", "how much later the response comes than the analysis assumes", ge=0, le=10
+        0.0, "s", "how much later, or earlier, the response peaks than fmrisim's", ge=-2, le=4
+    )
+    hrf_dispersion: float = field(
+        1.0, "ratio", "how many times as wide the response is as fmrisim's", ge=0.5, le=2
+    )
+    hrf_undershoot: float = field(
+        1.0, "ratio", "how many times as deep its undershoot is as fmrisim's", ge=0, le=10
     )
     cnr: Annotated[float, Field(gt=0, le=100)] = field(
         0.5, "full-strength noise SD", "peak response to a lone event, per unit of its pattern"

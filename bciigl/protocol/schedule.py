@@ -9,14 +9,6 @@ if TYPE_CHECKING:
     from bciigl.protocol.model import Protocol, Timing
 
 
-def time_to_peak(timing: Timing, hrf_delay: float) -> float:
-    """Return the seconds from an event's onset to the peak of its response, to within 0.8 s."""
-    # fmrisim's double gamma (Ellis et al. 2020) peaks after its delay of 6 s times its dispersion
-    # of 0.9; an event shifts that by about half its length. It turns into the undershoot at 11.3 s,
-    # when the response to a long event begins to fall.
-    return min(5.4 + timing.event / 2, 11.3) + hrf_delay
-
-
 def event_spacing(timing: Timing) -> float:
     """Return the seconds from one event's onset to the next one's."""
     return timing.event + timing.isi

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from bciigl.base.files import written_file
 from bciigl.brain import Brain
 from bciigl.brain.images import voxel_size
-from bciigl.protocol.hrf import event_response, peak_time, response_length
+from bciigl.protocol.hrf import event_response, peak_time, response_length, shape_of
 from bciigl.protocol.schedule import event_spacing
 from bciigl.report.style import EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR, new_figure
 
@@ -53,11 +53,11 @@ def region_figure(brain: Brain) -> Figure:
 def response_figure(brain: Brain) -> Figure:
     """Return the response to a lone event, with the frames that sample it and the noise around."""
     timing, settings = brain.protocol.timing, brain.protocol.brain
-    duration, delay = timing.event, settings.hrf_delay
-    end = response_length(duration, delay)
+    duration, shape = timing.event, shape_of(settings)
+    end = response_length(duration, shape)
     seconds = np.linspace(0, end, 600)
     frames = np.arange(0.5 * timing.tr, end, timing.tr)
-    peak = peak_time(duration, delay)
+    peak = peak_time(duration, shape)
     figure = new_figure(3.2, 7.2)
     axis = figure.subplots()
     axis.axvspan(0, duration, color=EVENT_COLOR, lw=0, label="event", zorder=1.5, alpha=0.7)
@@ -65,7 +65,7 @@ def response_figure(brain: Brain) -> Figure:
     axis.axhspan(-settings.noise, settings.noise, **noise)
     axis.axhline(0, color="black", lw=0.5)
     for when, look, label in ((seconds, "-", "response to a lone event"), (frames, "o", "frames")):
-        height = settings.cnr * event_response(when, duration, delay)
+        height = settings.cnr * event_response(when, duration, shape)
         axis.plot(when, height, look, ms=4, color=RESPONSE_COLOR, label=label)
     place = {"textcoords": "offset points", "xytext": (0, 4), "ha": "center"}
     axis.annotate(f"peak at {peak:.1f} s", (peak, settings.cnr), **place)

@@ -200,11 +200,14 @@ def _signal(protocol: Protocol) -> Iterator[str]:
         f"The patterns over the voxels evoked by {kinds} were {drawn}; that of imagining an "
         f"option {imagined}."
     )
-    late = ""
-    if brain.hrf_delay:
-        assumed = protocol.estimate == "glm"
-        how = "{} later than the analysis assumed" if assumed else "delayed by {}"
-        late = f", {how.format(f'{brain.hrf_delay:g} s')}"
+    differs = [
+        f"peaking {abs(brain.hrf_delay):g} s {'later' if brain.hrf_delay > 0 else 'earlier'}"
+        if brain.hrf_delay
+        else "",
+        f"{brain.hrf_dispersion:g} times as wide" if brain.hrf_dispersion != 1 else "",
+        f"with {brain.hrf_undershoot:g} times its undershoot" if brain.hrf_undershoot != 1 else "",
+    ]
+    own = "".join(f", {each}" for each in differs if each)
     height = (
         "in each series, the signal of each voxel was divided by its maximum in the run and then "
         f"scaled to {brain.cnr:g} times the SD of the voxel's full-strength noise"
@@ -212,7 +215,7 @@ def _signal(protocol: Protocol) -> Iterator[str]:
         else f"the response to a lone event peaked at {brain.cnr:g} times the SD of the "
         "full-strength noise where its pattern was 1"
     )
-    yield f"Events evoked fmrisim's double-gamma haemodynamic response{late}; {height}."
+    yield f"Events evoked fmrisim's double-gamma haemodynamic response{own}; {height}."
 
 
 def _noise(protocol: Protocol) -> Iterator[str]:

@@ -43,7 +43,7 @@ def test_perception_and_judgment_are_between_0_and_1_with_a_uniform_s_mean_and_s
         assert 0 <= np.min(values) and np.max(values) < 1
 
 
-@pytest.mark.parametrize("similarity", [0.0, 0.3, 0.89, 1.0])
+@pytest.mark.parametrize("similarity", [-0.5, 0.0, 0.3, 0.89, 1.0])
 def test_imagination_resembles_perception_as_stated(similarity):
     drawn = patterns(similarity=similarity)
     for option in "abc":

@@ -5,7 +5,14 @@ import pytest
 from brainiak.utils import fmrisim
 from scipy.integrate import quad
 
-from bciigl.protocol.hrf import event_response, impulse_response, peak_time, response_length
+from bciigl.protocol.hrf import (
+    Shape,
+    basis,
+    event_response,
+    impulse_response,
+    peak_time,
+    response_length,
+)
 
 SECONDS = np.arange(0, 100, 0.01)
 
@@ -36,26 +43,52 @@ def test_event_response_is_the_integral_of_the_impulse_response(duration):
         assert event_response(seconds, duration) == pytest.approx(value / peak, abs=1e-7)
 
 
-@pytest.mark.parametrize("delay", [0.0, 1.5])
+SHAPES = [Shape(), Shape(1.5), Shape(-2.0), Shape(-1.0, 0.5), Shape(4.0, 2.0, 0.0), Shape(0, 1, 10)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("duration", [0.1, 2.0, 30.0])
-def test_event_response_peaks_at_one_when_stated(duration, delay):
-    when = peak_time(duration, delay)
-    assert event_response(when, duration, delay) == pytest.approx(1, abs=1e-12)
-    others = event_response(SECONDS, duration, delay)
-    assert others.max() <= 1 + 1e-12
+def test_event_response_peaks_at_one_when_stated(duration, shape):
+    when = peak_time(duration, shape)
+    assert event_response(when, duration, shape) == pytest.approx(1, abs=1e-12)
+    assert event_response(SECONDS, duration, shape).max() <= 1 + 1e-9
 
 
-def test_delay_shifts_the_response():
-    np.testing.assert_allclose(
-        event_response(SECONDS, 2.0, 1.25), event_response(SECONDS - 1.25, 2.0), atol=1e-15
-    )
+def test_a_late_response_is_shifted_and_an_early_one_rises_faster():
+    late = event_response(SECONDS, 2.0, Shape(1.25))
+    np.testing.assert_allclose(late, event_response(SECONDS - 1.25, 2.0), atol=1e-15)
+    early = event_response(SECONDS, 2.0, Shape(-1.0))
+    assert peak_time(2.0, Shape(-1.0)) == pytest.approx(peak_time(2.0) - 1, abs=0.1)
+    # It begins with the event, not before it.
+    assert not event_response(np.array([-0.5, 0.0]), 2.0, Shape(-1.0)).any()
+    assert 0 < early[50] < 0.05
+
+
+def test_dispersion_widens_and_undershoot_deepens():
+    def width(shape):
+        return (event_response(SECONDS, 2.0, shape) > 0.5).sum()
+
+    assert width(Shape(0, 0.7)) < 0.85 * width(Shape()) < 0.7 * width(Shape(0, 1.5))
+    deep, usual = (event_response(SECONDS, 2.0, Shape(0, 1, each)).min() for each in (3, 1))
+    assert deep < 2.5 * usual < 0
 
 
 def test_response_is_exactly_zero_before_the_event_and_after_its_end():
-    end = response_length(2.0, 1.0)
-    assert not event_response(np.array([-5.0, -0.001, 0.0, 1.0]), 2.0, 1.0).any()
-    assert not event_response(np.array([end, end + 1, 1e6]), 2.0, 1.0).any()
-    assert event_response(end - 0.5, 2.0, 1.0) != 0
+    end = response_length(2.0, Shape(1.0))
+    assert not event_response(np.array([-5.0, -0.001, 0.0, 1.0]), 2.0, Shape(1.0)).any()
+    assert not event_response(np.array([end, end + 1, 1e6]), 2.0, Shape(1.0)).any()
+    assert event_response(end - 0.5, 2.0, Shape(1.0)) != 0
+
+
+@pytest.mark.parametrize("shape", [Shape(2.0), Shape(-1.0, 0.8), Shape(1.0, 1.3, 2.0)])
+def test_few_curves_describe_other_people_s_responses(shape):
+    times, curves = basis(2.0)
+    usual, own = event_response(times, 2.0), event_response(times, 2.0, shape)
+    weights = np.linalg.lstsq(curves.T, own - usual, rcond=None)[0]
+    described = event_response(times, 2.0, weights=tuple(weights))
+    # fmrisim's own response has 0.69 to 0.94 in common with them.
+    assert np.corrcoef(described, own)[0, 1] > 0.99
+    assert not event_response(np.array([-1.0, 0.0, 33.0]), 2.0, weights=tuple(weights)).any()
 
 
 def test_frames_of_the_paper_s_event():

@@ -1,6 +1,5 @@
 """Times that follow from a protocol."""
 
-import numpy as np
 import pytest
 
 from bciigl.protocol import Protocol
@@ -94,16 +93,3 @@ def test_frame_is_complete_when_its_time_is_over(seconds, tr, frames):
 def test_rounding_errors_neither_add_nor_lose_a_frame(tr):
     assert [s.frames_complete(k * tr, tr) for k in range(2000)] == list(range(2000))
     assert [s.frames_complete((k - 1e-4) * tr, tr) for k in range(1, 2000)] == list(range(1999))
-
-
-@pytest.mark.parametrize("duration", [0.5, 2.0, 4.0, 10.0, 30.0])
-def test_time_to_peak_is_that_of_fmrisim_s_response(duration):
-    from brainiak.utils.fmrisim import _double_gamma_hrf
-
-    hrf = np.asarray(_double_gamma_hrf(temporal_resolution=100.0))
-    response = np.convolve(hrf, np.ones(int(duration * 100)))
-    # The HRF falls more slowly than it rises, so an event shifts the peak by a little over half its
-    # length: 0.01 s over for 2 s, 0.17 s for 4 s, at most 0.75 s for 10 s.
-    peak = s.time_to_peak(Timing(event=duration), hrf_delay=0.0)
-    assert peak == pytest.approx(response.argmax() / 100, abs=0.05 if duration == 2 else 0.8)
-    assert s.time_to_peak(Timing(event=duration), hrf_delay=1.0) == peak + 1
