@@ -11,6 +11,7 @@ them claims must be its own, and teach its decoder anew.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -24,7 +25,8 @@ from bciigl.learn.decoded_return import objective_terms
 from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import Prepared
 from bciigl.learn.logistic import fit_logistic
-from bciigl.learn.search import Fold, Found, Task
+from bciigl.learn.mixture import Model
+from bciigl.learn.search import Found, Task
 
 # Standard errors by which what is fitted anew must be better than what it would replace.
 CLEARLY = 2.0
@@ -32,6 +34,13 @@ CLEARLY = 2.0
 LOST = 0.5
 # More trials than this decide nothing that fewer would not.
 MOST_COMPARED = 10_000
+
+
+class Start(NamedTuple):
+    """What trials are fitted anew from: a model, and what it says about each by the others."""
+
+    model: Model
+    odds: np.ndarray  # (trials,): log-likelihood ratio of reward
 
 
 class RefittedIGL(ActionInclusiveIGL):
@@ -58,14 +67,13 @@ def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear |
     rows = np.flatnonzero(compared)
     model, alone, both = found.held_out.rows(rows), *_unseen(task, found, compared)
     some = task.rows(rows)
-    kept = found.model.one_right and not _drifted(task.data, found)
-    if kept and not _better(alone, model, some) and not _informs(both, model, some):
+    if found.model.one_right and not _better(alone, model, some) and not _informs(both, model, some):
         return None
     odds = found.odds
     if data.trials > len(odds):
         # Among this many trials none weighs enough to vouch for itself.
         odds = found.model.feedback_evidence(data.feedback, data.action)
-    start = _policy_alone(data, Fold(found.model, odds))
+    start = _policy_alone(data, Start(found.model, odds))
     return _both(data, start) if _informs(both, alone, some) else start
 
 
@@ -89,23 +97,16 @@ def _returns(evidence: Evidence, task: Task) -> np.ndarray:
     return objective_terms(favoured, decoded, data.weight, data.n_actions)
 
 
-def _drifted(data: Prepared, found: Found) -> bool:
-    """Tell whether the last steps led the model away from what held on unseen trials."""
-    scores = found.model.context_scores(data.context)
-    last = Evidence(found.model.probable(scores), found.odds)
-    return information(last, data).sum() < LOST * information(found.held_out, data).sum()
-
-
 def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, Evidence]:
     """Return what the policy fitted alone, and both together, say about trials they did not see."""
     data = task.data
     places = np.cumsum(compared) - 1
     trials = compared.sum()
     alone, both = (Evidence(np.empty((trials, data.n_actions)), np.empty(trials)) for _ in range(2))
-    for fold, search in zip(np.unique(task.fold), found.folds, strict=True):
+    for fold in np.unique(task.fold):
         other = task.fold != fold
         seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
-        start = search._replace(odds=search.odds[compared[other]])
+        start = Start(found.without(fold), found.odds[seen])
         first = _policy_alone(data.rows(seen), start)
         # Lost actions are not taught here: that would only make it better, and takes long.
         second = fit_agreement(data.rows(seen), first)
@@ -116,7 +117,7 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
     return alone, both
 
 
-def _policy_alone(data: Prepared, start: Fold) -> Linear:
+def _policy_alone(data: Prepared, start: Start) -> Linear:
     """Return a policy fitted to what the model's decoder tells, with that decoder."""
     policy = fit_one_right(data.context, data.action, start.odds, data.n_actions)
     return Linear(policy, np.vstack([start.model.feedback_weights, start.model.feedback_bias]))

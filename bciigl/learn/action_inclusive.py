@@ -19,12 +19,12 @@ from bciigl.learn.interactions import (
     Scalings,
     check_actions,
     check_whole,
+    folds,
     generator,
     of_action,
 )
 from bciigl.learn.policy import DiagnosedPolicy
-from bciigl.learn.search import Found, Task, discover, in_folds
-from bciigl.learn.symmetry import expectation
+from bciigl.learn.search import Found, Task, discover, expectation
 
 METHODS = ("robust", "paper")
 
@@ -106,30 +106,28 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
         else:
             scalings = Scalings.of(data)
-            self._search(scalings.apply(data), expected)
+            self._search(scalings.apply(data), expected, scalings)
         self.context_scaling_, self.feedback_scaling_ = scalings
 
-    def _search(self, data: Prepared, expected: tuple[np.ndarray, np.ndarray]) -> None:
-        task = in_folds(Task(data, np.zeros(data.trials, int), *expected, self.one_right))
-        recentred = _recentred(task)
-        searched = recentred.fewer()
-        found = discover(searched)
-        model, data = found.model, searched.data
-        reward = of_action(found.belief, data.action)
+    def _search(self, data: Prepared, expected: tuple, scalings: Scalings) -> None:
+        # A feature that does not vary has no unit.
+        units = tuple(np.where(np.isfinite(each.scale), each.scale, 0.0) for each in scalings)
+        whole = Task(data, folds(data.run), *expected, self.one_right, units)
+        task = whole.fewer()
+        found = discover(task)
+        model, reward = found.model, of_action(found.belief, task.data.action)
+        policy = np.vstack([model.context_weights, model.context_bias])
         decoder = np.vstack([model.feedback_weights, model.feedback_bias])
+        rate = task.data.means(reward)
         if not self.one_right:
-            policy = fit_policy(data, reward)
-        elif (better := self._refitted(searched, found, recentred.data)) is not None:
+            policy = fit_policy(task.data, reward)
+        elif (better := self._refitted(task, found, data)) is not None:
             policy, decoder = better
-            data = recentred.data
-            reward = better.evidence(data).reward(data.action)
-        else:
-            policy = np.vstack([model.context_weights, model.context_bias])
-        self.policy_ = without_never_taken(policy, task.data.action)
-        self.match_rate_ = data.means(reward)
-        decoder[-1] += logit(np.clip(self.match_rate_, 1e-3, 1 - 1e-3))
+            rate = data.means(better.evidence(data).reward(data.action))
+        self.policy_, self.match_rate_ = without_never_taken(policy, data.action), rate
+        decoder[-1] += logit(np.clip(rate, 1e-3, 1 - 1e-3))
         self.decoder_ = decoder
-        self.diagnosis_ = diagnosed(task.fewer(), found)
+        self.diagnosis_ = diagnosed(task, found)
 
     def decode(
         self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
@@ -186,26 +184,3 @@ AI_IGL_PAPER = Specification(
     published_as="ai_igl",
     style={"color": "#cc79a7", "marker": "v", "linestyle": "-."},
 )
-
-
-def _recentred(task: Task) -> Task:
-    """Return a task in which runs with other policies are centred as if they had the same.
-
-    The mean of a run's feedback contains the reward, as often as its guesses matched. Where a
-    policy has become better, run-wise centring hides just that. What was learned from runs of
-    uniform guesses predicts the rewards of the others from their contexts, which are centred
-    alike whatever the policy.
-    """
-    data = task.data
-    alike = np.flatnonzero(data.uniform | data.catch)
-    # All of one policy, of many, or of none that is known.
-    if len(alike) in (0, data.trials) or (task.weight != 1).any():
-        return task
-    model = discover(in_folds(task.rows(alike)).fewer()).model
-    predicted = model.probable(model.context_scores(data.context))
-    reward = of_action(predicted, data.action)[:, None]
-    acted = np.eye(data.n_actions)[data.action]
-    run = np.eye(data.run.max() + 1)[data.run]
-    effects = np.linalg.lstsq(np.hstack([run, acted, acted * reward]), data.feedback, rcond=None)[0]
-    feedback = data.feedback - run @ effects[: run.shape[1]]
-    return task._replace(data=data._replace(feedback=feedback - feedback.mean(axis=0)))

@@ -16,14 +16,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
-from bciigl.learn.canonical import whitening
 from bciigl.learn.interactions import Prepared, of_action
 from bciigl.learn.logistic import minimum
-from bciigl.learn.mixture import softmax
+from bciigl.learn.mixture import Whitening, softmax
 
 # Chosen on action-exclusive feedback: a stronger ridge underfits, a weaker one lets policies that
 # avoid the reward overfit to more than the truth has.
-RIDGE, DECODER_RIDGE, WHITENING_RIDGE = 4.5, 0.03, 0.1
+RIDGE, DECODER_RIDGE = 4.5, 0.03
 ITERATIONS = 40
 # Restarts are climbed and judged on at most this many trials; the best then climbs on all.
 MOST_RESTARTED = 12_000
@@ -191,7 +190,7 @@ def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
         policy[-1, action] = 2
     for policy in policies[-RANDOM_STARTS:]:
         policy[:-1] = rng.standard_normal((features, actions)) / np.sqrt(features)
-    of_feedback = whitening(data.feedback, WHITENING_RIDGE)
+    of_feedback = Whitening.of(data.feedback).matrix
     found = list(_canonical_starts(data, of_feedback))
     for policy in policies:
         # The decoder is the least-squares one of the policy's gain over the bad policy.
@@ -204,7 +203,7 @@ def starts(data: Prepared, rng: np.random.Generator) -> list[Solution]:
 def _canonical_starts(data: Prepared, of_feedback: np.ndarray) -> Iterator[tuple]:
     """Give the first canonical pairs of context with action and feedback, with either sign."""
     extended = np.column_stack([data.context, np.ones(data.trials)])
-    of_context = whitening(extended, WHITENING_RIDGE)
+    of_context = Whitening.of(extended).matrix
     x, y = extended @ of_context, data.feedback @ of_feedback
     taken = [data.action == each for each in range(data.n_actions)]
     cross = np.array([x[mine].T @ y[mine] for mine in taken])

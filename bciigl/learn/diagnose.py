@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import f as f_distribution
 
-from bciigl.learn.canonical import whitening
-from bciigl.learn.evidence import Evidence, information, orientation, placebo
+from bciigl.learn.evidence import Evidence, information
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     FEWEST_TRIALS_OF_ACTION,
@@ -21,18 +20,23 @@ from bciigl.learn.interactions import (
     less_means,
     of_action,
 )
+from bciigl.learn.mixture import Whitening
 from bciigl.learn.search import Found, Task
-from bciigl.learn.symmetry import break_symmetry
 
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
-NO_EVIDENCE, ENOUGH_EVIDENCE = 1.0, 3.0
+NO_EVIDENCE, ENOUGH_EVIDENCE, LEAST_INFORMATION = 1.5, 3.0, 0.008
 CLEARLY_TOLD = 4.0
-ENOUGH_STABILITY, LARGEST_WRONG_FLIP = 0.75, 0.2
-LEAK_SHARE = 2.0
+CLEARLY_UPRIGHT = 2.0
+CLEARLY_ALIKE = 3.0
+MOST_GENEROUS = 0.25
+SURELY_GRADED = 1e-4
+LEAST_SKILL = 0.2
+LEAST_OF_HALF, LEAST_OF_ACTION = 0.5, 0.0
 SMALLEST_MARGIN = 0.01
-FEWEST_RUNS = 5
 SMALL_RIDGE = 0.1
+# The estimated accuracy is sought on a grid, by no more trials than these.
+GRID, MOST_COUNTED = np.linspace(0, 1, 201), 20_000
 
 
 @dataclass(frozen=True)
@@ -72,29 +76,36 @@ class ActionDiagnosis:
     separation: float  # of decoded match and mismatch, in units of their width
     match_rate: float  # share of rewarded trials: of catch trials, else of uniform guesses
     interval: tuple[float, float]  # 95 %, of the match rate
-    margin: float  # distance of the match rate from 1/2
-    wrong_flip: float  # probability that match and mismatch are confused
+    information_t: float  # whether contexts tell of the feedback to this action
 
 
 @dataclass(frozen=True)
 class Diagnosis(Verdict):
     """What can be said about an AI-IGL learner without knowing a single reward.
 
+    All but `mirrored_t` is found on trials of runs that it had not seen.
+
     Attributes
     ----------
+    accuracy, interval : float and tuple of float, or None
+        The policy's share of right choices, estimated without labels from how often its choices
+        were judged a match when they were shown, and its 95 % interval. They mean something only if
+        the reward was found: None without trust.
     information, information_t : float
-        What a context tells of the feedback to come, nats per trial, on unseen runs; and its t
-        statistic over runs.
-    placebo : float
-        What the next trial's context tells of it: noise that lasts, nats per trial.
-    upright : float
-        How much better the decoding fits the expected match rate than its mirror image does, nats
-        per trial.
-    stability : float
-        Share of contexts for which a policy that had not seen their run chooses as the final one.
-    chosen, chosen_t : float
-        Decoded reward where the action taken is the choice of a policy that had not seen the run,
-        less that where it is not; and its t statistic.
+        What a context tells of the feedback to come, nats per trial, and its t statistic.
+    halves_t : tuple of float
+        The same t statistic in the first and in the second half of the session.
+    mirrored_t : float
+        How much better it is than with match and mismatch exchanged, as a t statistic.
+    alike : float or None
+        Where contexts and feedback have the same features: how much imagining an option resembles
+        seeing it, in SDs of what chance would have.
+    generous : float
+        How often feedback looks like a match where contexts rule it out.
+    graded : float
+        The probability that decoded rewards depend by chance on how near a guess was to the option.
+    shared : bool
+        Whether the reward shows alike in the feedback to all actions.
     leak, leak_t : float
         Correlation of context and feedback beyond action and reward, on trials it was not sought
         in; and its t statistic.
@@ -104,13 +115,16 @@ class Diagnosis(Verdict):
     actions : tuple of ActionDiagnosis
     """
 
+    accuracy: float | None
+    interval: tuple[float, float] | None
     information: float
     information_t: float
-    placebo: float
-    upright: float
-    stability: float
-    chosen: float
-    chosen_t: float
+    halves_t: tuple[float, float]
+    mirrored_t: float
+    alike: float | None
+    generous: float
+    graded: float
+    shared: bool
     leak: float
     leak_t: float
     guess_told: float
@@ -126,24 +140,107 @@ def too_few_trials(data: Prepared) -> Verdict:
 
 def diagnosed(task: Task, found: Found) -> Diagnosis:
     """Return what the evidence on unseen runs says about a search's result."""
-    data, evidence = task.data, found.held_out
-    told, lasting = information(evidence, data), placebo(evidence, data)
-    choice = evidence.context.argmax(axis=1)
-    final = found.model.context_scores(data.context).argmax(axis=1)
-    actions = (_action_diagnosis(task, evidence, action) for action in range(data.n_actions))
-    numbers = (
+    data, evidence = task.data, found.unseen()
+    told = information(evidence, data)
+    first = np.arange(data.trials) < data.trials / 2
+    actions = (_action_diagnosis(task, evidence, told, action) for action in range(data.n_actions))
+    accuracy = estimated_accuracy(evidence, data) if found.model.one_right else (None, None)
+    everything = Diagnosis(
+        *("", "", ""),
+        *accuracy,
         float(told.mean()),
-        _t_over_runs(told, data.run),
-        float(lasting.mean()) if len(lasting) else 0.0,
-        float(task.weight @ orientation(evidence, task.rate) / data.trials),
-        float((choice == final).mean()),
-        *_difference(expit(evidence.feedback), choice == data.action),
+        _t(told),
+        (_t(told[first]), _t(told[~first])),
+        found.mirrored(),
+        found.search.alike(found.model),
+        generosity(evidence, data),
+        graded(evidence, data),
+        found.search.family.shared,
         *leaked(task, found),
         *action_told(data, task.fold),
         tuple(actions),
     )
-    verdict = next(_verdicts(task, Diagnosis("", "", "", *numbers)))
-    return Diagnosis(*verdict, *numbers)
+    verdict, reason, remedy = next(_verdicts(task, everything))
+    if verdict != TRUST:
+        everything = replace(everything, accuracy=None, interval=None)
+    return replace(everything, verdict=verdict, reason=reason, remedy=remedy)
+
+
+def estimated_accuracy(evidence: Evidence, data: Prepared) -> tuple[float, tuple[float, float]]:
+    """Return how often the policy's choices are right, without labels, and the 95 % interval.
+
+    A guess that was the policy's choice matches with that probability, one that was not with an
+    equal part of the rest. How likely that makes the decoded feedback tells the probability.
+    """
+    rows = np.flatnonzero(data.uniform & ~data.catch)
+    rows = (np.arange(data.trials) if len(rows) < FEWEST_TRIALS else rows)[:MOST_COUNTED]
+    chosen = evidence.context[rows].argmax(axis=1) == data.action[rows]
+    gain = np.expm1(np.clip(evidence.feedback[rows], -30, 30))
+    wrong = (1 - GRID) / (data.n_actions - 1)
+    likelihood = sum(
+        data.weight[rows[mine]] @ np.log1p(np.outer(gain[mine], rate))
+        for mine, rate in ((chosen, GRID), (~chosen, wrong))
+    )
+    share = np.exp(likelihood - likelihood.max())
+    below = np.cumsum(share / share.sum())
+    low, high = (float(GRID[np.searchsorted(below, each)]) for each in (0.025, 0.975))
+    return float(GRID @ share / share.sum()), (low, high)
+
+
+def generosity(evidence: Evidence, data: Prepared) -> float:
+    """Return how often feedback looks like a match where contexts rule one out.
+
+    Two clusters of the decoded feedback, wherever they are, mixed by a + b p, with p the predicted
+    probability of a match; a is returned. A decoder takes any cluster for the reward that contexts
+    tell something of; if it is right, there is none of it where p is 0.
+    """
+    score, predicted = evidence.feedback, evidence.predicted(data.action)
+    score = (score - score.mean()) / max(score.std(), 1e-12)
+    features = np.column_stack([np.ones(data.trials), predicted])
+    believed = evidence.reward(data.action)
+    for _ in range(50):
+        parts = [np.maximum(each, 1e-6) for each in (believed, 1 - believed)]
+        means = [each @ score / each.sum() for each in parts]
+        spreads = [
+            max(each @ (score - mean) ** 2 / each.sum(), 1e-4)
+            for each, mean in zip(parts, means, strict=True)
+        ]
+        mixing = np.linalg.lstsq(features, believed, rcond=None)[0]
+        rate = logit(np.clip(features @ mixing, 1e-3, 1 - 1e-3))
+        above, below = (
+            -0.5 * ((score - mean) ** 2 / spread + np.log(spread))
+            for mean, spread in zip(means, spreads, strict=True)
+        )
+        believed = expit(rate + above - below)
+    return float(np.clip(mixing[0], 0.0, 1.0))
+
+
+def graded(evidence: Evidence, data: Prepared) -> float:
+    """Return the p value of decoded rewards that depend on which other option was probable.
+
+    Of a judgment that is match or mismatch only the probability of the action taken tells; where
+    near misses count a little, those of its neighbours do, too.
+    """
+    actions = data.n_actions
+    if actions < 3 or actions > 12:
+        return 1.0
+    decoded = expit(evidence.feedback)
+    acted = np.eye(actions)[data.action]
+    own = np.hstack([acted, acted * evidence.predicted(data.action)[:, None]])
+    others = (acted[:, :, None] * evidence.context[:, None, :])[:, ~np.eye(actions, dtype=bool)]
+    # Of those the last one follows from the rest.
+    kept = np.arange(actions * (actions - 1)) % (actions - 1) < actions - 2
+    both = np.hstack([own, others[:, kept]])
+    left = [
+        ((decoded - design @ np.linalg.lstsq(design, decoded, rcond=None)[0]) ** 2).sum()
+        for design in (own, both)
+    ]
+    free = data.trials - both.shape[1]
+    if free < 1 or left[1] <= 0:
+        return 1.0
+    added = both.shape[1] - own.shape[1]
+    ratio = (left[0] - left[1]) / added / (left[1] / free)
+    return float(f_distribution.sf(ratio, added, free))
 
 
 def leaked(task: Task, found: Found) -> tuple[float, float]:
@@ -161,7 +258,7 @@ def leaked(task: Task, found: Found) -> tuple[float, float]:
         return 0.0, 0.0
     scores = np.zeros((2, len(odd)))
     for seek in (odd, ~odd):
-        a, b = (whitening(side[seek], SMALL_RIDGE) for side in (left, right))
+        a, b = (Whitening.of(side[seek]).matrix for side in (left, right))
         pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
         along = left[~seek] @ a @ pair[0][:, 0], right[~seek] @ b @ pair[2][0]
         for row, values in zip(scores, along, strict=True):
@@ -227,42 +324,40 @@ def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     return rate, float(min(np.sqrt(weight**2 @ slope**2) / told, 0.5))
 
 
-def _action_diagnosis(task: Task, evidence: Evidence, action: int) -> ActionDiagnosis:
+def _action_diagnosis(
+    task: Task, evidence: Evidence, told: np.ndarray, action: int
+) -> ActionDiagnosis:
     mine = task.data.action == action
-    told = (mine & task.data.catch, mine & (task.rate != 0.5), mine)
-    rows = np.flatnonzero(next(filter(np.any, told), mine))
+    known = (mine & task.data.catch, mine & (task.rate != 0.5), mine)
+    rows = np.flatnonzero(next(filter(np.any, known), mine))
     if not len(rows):
-        return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0, 0.5)
-    ratio, weight = evidence.feedback[rows], task.weight[rows]
-    rate, error = match_rate(ratio, weight)
-    below = 0.5 - rate if task.rate[rows].mean() < 0.5 else rate - 0.5
-    return ActionDiagnosis(
-        action,
-        int(mine.sum()),
-        break_symmetry(ratio, task.rate[rows], weight).separation,
-        rate,
-        (max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0)),
-        abs(rate - 0.5),
-        float(norm.cdf(-below / max(error, 1e-9))),
-    )
+        return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0)
+    ratio = evidence.feedback[rows]
+    rate, error = match_rate(ratio, task.weight[rows])
+    believed = expit(ratio + logit(rate))
+    # Of Gaussian clusters, log-likelihood ratios are as far apart as the square of their distance.
+    means = (each @ ratio / max(each.sum(), 1e-9) for each in (believed, 1 - believed))
+    apart = next(means) - next(means)
+    interval = (max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0))
+    apart = float(np.sqrt(max(apart, 0.0)))
+    return ActionDiagnosis(action, int(mine.sum()), apart, rate, interval, _t(told[mine]))
 
 
 def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
     """Give verdict, reason and remedy of all that can be said; the first counts."""
-    unseen = "runs" if task.data.run.max() > 0 else "trials"
-    t = f"t = {found.information_t:.1f}, {ENOUGH_EVIDENCE:g} is enough"
-    same, enough = f"{100 * found.stability:.0f} %", f"{100 * ENOUGH_STABILITY:.0f} % is enough"
-    seen = f"feedback of {unseen} it had not seen ({found.information:.2f} nats a trial, {t})"
+    evidence = f"({found.information:.3f} nats a trial, t = {found.information_t:.1f})"
+    more = "Record more trials."
+    blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
     if found.information_t < NO_EVIDENCE:
+        reason = "there is no sign that the brain's answers to the guesses were understood"
         remedy = "Record more trials, or make the response to match and mismatch stronger."
-        yield DO_NOT_USE, f"what contexts predict does not fit the {seen}.", remedy
-    if np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN:
+        yield DO_NOT_USE, f"{reason} {evidence}.", remedy
+    if blind and (found.alike is None or found.alike < CLEARLY_ALIKE):
         yield (
             DOUBTFUL,
-            "how often guesses match is not known, or match and mismatch are equally frequent, so"
+            "match and mismatch are equally frequent, or how often guesses match is not known, so"
             " which is which cannot be known: the policy is either right or exactly wrong.",
-            "Add uniform guesses, or catch trials with a match rate far from 1/2 (catch trials),"
-            " or a third option.",
+            "Add catch trials with a match rate far from 1/2, uniform guesses, or a third option.",
         )
     if found.guess_told_t > CLEARLY_TOLD:
         yield (
@@ -272,46 +367,76 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
             "Give the propensities of the guesses, and estimate contexts from frames before them.",
         )
     for each in found.actions:
-        if each.trials < FEWEST_TRIALS_OF_ACTION:
+        if each.trials < FEWEST_TRIALS:
             reason = f"action {each.action} was taken in {each.trials} trials only."
             yield DOUBTFUL, reason, "Record more trials, in which every action is tried."
-    if found.information_t < ENOUGH_EVIDENCE:
-        reason = f"what contexts predict hardly fits the feedback that it had not seen ({t})."
-        yield DOUBTFUL, reason, "Record more trials."
-    if found.leak > LEAK_SHARE * found.chosen and found.leak_t > ENOUGH_EVIDENCE:
+    if found.information_t < ENOUGH_EVIDENCE or found.information < LEAST_INFORMATION:
+        reason = "what contexts predict hardly fits the brain's answers in runs it had not seen"
+        yield DOUBTFUL, f"{reason} {evidence}.", more
+    unlike = found.alike is not None and found.alike < -CLEARLY_ALIKE
+    if not blind and found.mirrored_t < CLEARLY_UPRIGHT * (1 + unlike):
+        yield (
+            DOUBTFUL,
+            "match and mismatch may be confused: exchanged, they explain the answers about as well"
+            f" (t = {found.mirrored_t:.1f}).",
+            "Record more trials, or add catch trials with a match rate far from 1/2.",
+        )
+    if found.generous > MOST_GENEROUS:
+        yield (
+            DOUBTFUL,
+            "answers look like a match in"
+            f" {100 * found.generous:.0f} % of the trials in which contexts rule one out: what was"
+            " taken for a match may be something else.",
+            "Check what is judged a match, and whether the patterns changed during the session.",
+        )
+    if found.graded < SURELY_GRADED:
+        yield (
+            DOUBTFUL,
+            "answers depend on which other option was imagined, not only on whether the guess"
+            f" matched (p = {found.graded:.0e}): near misses may count as matches.",
+            "Ask for judgments that are match or mismatch.",
+        )
+    chance = 1 / task.data.n_actions
+    if found.accuracy is not None and found.accuracy < chance + LEAST_SKILL * (1 - chance):
+        reason = f"its choices seem to be right in {100 * found.accuracy:.0f} % of the trials only"
+        yield DOUBTFUL, f"{reason} (chance is {100 * chance:.0f} %).", more
+    if min(found.halves_t) < LEAST_OF_HALF:
+        half = ("first", "second")[int(np.argmin(found.halves_t))]
+        reason = f"what was learned does not hold in the {half} half of the session"
+        yield DOUBTFUL, f"{reason} (t = {min(found.halves_t):.1f}).", "Look for what changed."
+    for each in found.actions:
+        if each.trials >= 2 * FEWEST_TRIALS_OF_ACTION and each.information_t < LEAST_OF_ACTION:
+            reason = f"the answers to action {each.action} were not understood"
+            yield DOUBTFUL, f"{reason} (t = {each.information_t:.1f}).", more
+    if not found.shared and found.leak_t > ENOUGH_EVIDENCE:
         yield (
             DOUBTFUL,
             "contexts leak into the feedback beyond action and reward "
-            f"(r = {found.leak:.2f}) more than the reward shows in it.",
+            f"(r = {found.leak:.2f}), and the leak may have been taken for the reward.",
             "Estimate contexts from frames before the guess alone, and remove slow drift.",
         )
-    if found.stability < ENOUGH_STABILITY:
-        reason = f"policies learned from other trials choose the same in {same} only ({enough})."
-        yield DOUBTFUL, reason, "Record more trials."
-    for each in found.actions:
-        if each.wrong_flip > LARGEST_WRONG_FLIP:
-            confused = f"match and mismatch of action {each.action} may be confused"
-            reason = f"{confused} (probability {each.wrong_flip:.2f})."
-            yield DOUBTFUL, reason, "Add catch trials with a match rate far from 1/2."
-    others = f"policies learned from the other {unseen} choose the same in {same} of them"
-    yield TRUST, f"what contexts predict fits the {seen}, and {others} ({enough}).", ""
+    yield TRUST, _trusted(found, blind, evidence), ""
 
 
-def _difference(values: np.ndarray, chosen: np.ndarray) -> tuple[float, float]:
-    """Return the difference in mean between two groups, and Welch's t."""
-    if min(chosen.sum(), (~chosen).sum()) < 2:
-        return 0.0, 0.0
-    groups = values[chosen], values[~chosen]
-    difference = groups[0].mean() - groups[1].mean()
-    error = np.sqrt(sum(group.var(ddof=1) / len(group) for group in groups))
-    return float(difference), float(difference / max(error, 1e-9))
+def _trusted(found: Diagnosis, blind: bool, evidence: str) -> str:
+    """Return why a learner can be trusted, in words."""
+    words = "the brain's answers to the guesses were understood, also in runs it had not seen"
+    if found.accuracy is not None:
+        low, high = (100 * each for each in found.interval)
+        words = (
+            f"its choices are estimated to be right in {100 * found.accuracy:.0f} % of the trials"
+            f" ({low:.0f} to {high:.0f} %), and {words}"
+        )
+    if blind:
+        words += (
+            "; which answer means match rests on the assumption that imagining an option resembles"
+            f" seeing it ({found.alike:.1f} SDs more than by chance)"
+        )
+    return f"{words} {evidence}."
 
 
-def _t_over_runs(values: np.ndarray, run: np.ndarray) -> float:
-    """Return the t statistic of a mean over runs, or over trials where runs are few."""
-    counts = np.bincount(run)
-    if len(counts) >= FEWEST_RUNS:
-        values = np.bincount(run, values) / np.maximum(counts, 1)
+def _t(values: np.ndarray) -> float:
+    """Return the t statistic of a mean over trials."""
     if len(values) < 2:
         return 0.0
     return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))

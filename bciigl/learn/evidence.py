@@ -10,6 +10,8 @@ from bciigl.learn.interactions import Prepared, of_action
 # Beyond this, a view that was wrong would be fined more than being right all day can earn.
 _SUREST = 1e-3
 _TRUST = (1.0, 0.9, 0.7, 0.5, 0.3)
+# Of a match rate's log-odds.
+_SHIFTS = np.linspace(-3, 3, 13)
 
 
 class Evidence(NamedTuple):
@@ -63,6 +65,14 @@ def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
     """Return how much better than its mirror image each trial's decoding fits, nats, (trials,)."""
     return _log_likelihood(rate, evidence.feedback) - _log_likelihood(1 - rate, evidence.feedback)
+
+
+def rate_misfit(evidence: Evidence, rate: np.ndarray, weight: np.ndarray) -> float:
+    """Return how much better other match rates would fit than those that are known, in nats."""
+    known = np.flatnonzero(rate != 0.5)
+    odds, ratio = logit(rate[known]), evidence.feedback[known]
+    others = (weight[known] @ _log_likelihood(expit(odds + each), ratio) for each in _SHIFTS)
+    return float(max(others, default=0.0) - weight[known] @ _log_likelihood(rate[known], ratio))
 
 
 def net_information(evidence: Evidence, data: Prepared) -> float:

@@ -1,14 +1,14 @@
-"""Two views of one hidden reward: expectation maximisation in which no trial vouches for itself.
+"""Two views of one hidden option: expectation maximisation in which no trial vouches for itself.
 
-Context and feedback are independent given action and reward, so either view's guess of the reward
-teaches the other. With as many features as here, trials that teach themselves would confirm
-whatever they were first taken for; each trial is therefore judged by parameters learned from the
-other folds of runs only.
+Context and feedback are independent given action and reward (Assumption 2), so either view's guess
+of the reward teaches the other. Where exactly one option is right the hidden thing is that option,
+and the actions share what they know of the contexts; otherwise it is the reward of the action
+taken, of each action apart.
 
-Where exactly one option is right (`one_right`) the hidden thing is that option, and the actions
-share what they know of the contexts. Otherwise it is the reward of the action taken, of each action
-apart. Features are Gaussian with a common covariance given the hidden thing, so that all evidence
-is linear and all probabilities are logistic.
+Features are Gaussian with the same covariance whatever is hidden, and are given in its units: only
+means are left to learn, and all evidence is linear. With as many features as here, trials that
+teach themselves would confirm whatever they were first taken for. So the means that judge a trial
+are those of all other trials, which takes one subtraction each.
 """
 
 from typing import NamedTuple
@@ -17,10 +17,13 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import FEWEST_TRIALS_OF_ACTION, Prepared, of_action
+from bciigl.learn.interactions import Prepared, of_action
 
 TOLERANCE = 1e-3
-TINY = 1e-9
+# Means are shrunk as by this many trials of value 0.
+SHRINKAGE = 2.0
+# Steps in which the temperature falls to 1.
+COOLING = 8
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -39,14 +42,13 @@ class Model(NamedTuple):
 
     That of the context is log-probabilities of the options, up to a constant, if one is right, and
     log-odds of each action's reward otherwise; that of the feedback is the log-likelihood ratio of
-    reward. All arrays may have a leading axis for several models, as of folds.
+    reward.
     """
 
     context_weights: np.ndarray  # (context features, actions)
     context_bias: np.ndarray  # (actions,)
     feedback_weights: np.ndarray  # (feedback features, actions)
     feedback_bias: np.ndarray  # (actions,)
-    rate: np.ndarray  # (actions,): share of contexts for which each is right, as far as is known
     one_right: bool
 
     def context_scores(self, context: np.ndarray) -> np.ndarray:
@@ -62,43 +64,72 @@ class Model(NamedTuple):
         return of_action(feedback @ self.feedback_weights + self.feedback_bias, action)
 
 
-class _Sums(NamedTuple):
-    """Sums over the trials of each fold; the last four are weighted by what is believed of them."""
+class Whitening(NamedTuple):
+    """What turns the noise of a view into noise of about unit variance in all directions."""
 
-    context_square: np.ndarray  # (folds, features, features)
-    feedback_square: np.ndarray
-    feedback: np.ndarray  # (folds, actions, features)
-    taken: np.ndarray  # (folds, actions)
-    context: np.ndarray  # (folds, states, features)
-    states: np.ndarray  # (folds, states)
-    rewarded_feedback: np.ndarray  # (folds, actions, features)
-    rewarded: np.ndarray  # (folds, actions)
+    matrix: np.ndarray  # (features, features)
+    noise: float  # the variance that is left: the median over directions
+
+    @classmethod
+    def spherical(cls, values: np.ndarray, units: np.ndarray) -> "Whitening":
+        """Return that of values, in units, whose noise has the same variance in all directions.
+
+        What is not noise is in fewer than half of the directions.
+        """
+        given = values * units
+        noise = float(np.median(np.linalg.eigvalsh(given.T @ given))) / len(given)
+        return cls(np.diag(units) / np.sqrt(noise or 1.0), 1.0)
+
+    @classmethod
+    def of(cls, noise: np.ndarray) -> "Whitening":
+        """Return that of a sample of noise with mean 0, (trials, features).
+
+        The covariance is shrunk towards a multiple of the identity as Ledoit and Wolf (2004) do: in
+        features that were normalised by a recording's frames hardly anything but the multiple is
+        left if trials are few.
+        """
+        trials, features = noise.shape
+        square = noise.T @ noise / trials
+        mean = max(np.trace(square) / features, 1e-300)
+        spread = ((square - mean * np.eye(features)) ** 2).sum()
+        sampling = ((noise**2).sum(axis=1) ** 2).sum() / trials**2 - (square**2).sum() / trials
+        shrunk = np.clip(sampling / spread, 0.0, 1.0) if spread > 0 else 1.0
+        variance, axes = np.linalg.eigh(square)
+        # Directions without any variance tell nothing, and must not be blown up.
+        used = (1 - shrunk) * np.maximum(variance, 1e-3 * mean) + shrunk * mean
+        return cls(axes / np.sqrt(used), float(np.median(variance / used)) or 1.0)
 
 
-class TwoViews:
-    """The mixture model of one set of interactions, centred and scaled, in ascending folds.
+class Mixture:
+    """The mixture model of one set of interactions, whose features are white noise around means.
 
-    Trials of the same fold never judge each other. `known_rate` is the match rate of trials for
-    which it is known, else nan, (trials,).
+    Parameters
+    ----------
+    data : Prepared
+        With normalised features: context centred, feedback centred by action.
+    known_rate : array, (trials,)
+        The match rate of trials for which it is known, else nan.
+    noise : tuple of float
+        The variance of contexts and of feedback around their means.
+    shared : bool
+        Whether the reward shows in the same direction of feedback whatever the action.
+    one_right : bool
+        Whether exactly one action is right for each context.
     """
 
     def __init__(
-        self, data: Prepared, fold: np.ndarray, known_rate: np.ndarray, one_right: bool
+        self,
+        data: Prepared,
+        known_rate: np.ndarray,
+        noise: tuple[float, float],
+        shared: bool,
+        one_right: bool,
     ) -> None:
-        self.data = data
-        self.one_right = one_right
+        self.data, self.noise, self.shared, self.one_right = data, noise, shared, one_right
         self._known = np.flatnonzero(np.isfinite(known_rate))
         self._known_odds = logit(known_rate[self._known])
-        self._acted = np.eye(data.n_actions)[data.action]
-        self._fold = np.unique(fold, return_inverse=True)[1]
-        ends = np.searchsorted(self._fold, np.arange(self._fold[-1] + 2))
-        self._folds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
-        self._total = (
-            self._folded(data.context, data.context),
-            self._folded(data.feedback, data.feedback),
-            self._folded(self._acted, data.feedback),
-            self._added(self._acted),
-        )
+        self.acted = np.eye(data.n_actions)[data.action]
+        self._squares = tuple((each**2).sum(axis=1) for each in (data.context, data.feedback))
 
     def completed(self, reward: np.ndarray) -> np.ndarray:
         """Return the belief, (trials, actions), that a first guess of rewards, (trials,), is.
@@ -106,113 +137,141 @@ class TwoViews:
         Where one action is right, one that is not leaves the others equally likely. Otherwise it is
         the probability of the action taken, and 0 elsewhere.
         """
-        taken = self._acted * reward[:, None]
+        taken = self.acted * reward[:, None]
         if not self.one_right:
             return taken
-        return taken + (1 - self._acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
+        return taken + (1 - self.acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
 
     def fit(
-        self, belief: np.ndarray, *, ridge: float, shared: bool, steps: int
+        self, belief: np.ndarray, steps: int, *, hot: float = 1.0
     ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief that expectation maximisation reaches, and the evidence for it."""
-        for _ in range(steps):
+        """Return the belief that expectation maximisation reaches, and the evidence for it.
+
+        The first steps trust the evidence less: a temperature falls from `hot` to 1.
+        """
+        for step in range(steps):
+            temperature = max(hot - (hot - 1) * step / COOLING, 1.0)
             before = belief
-            belief, evidence = self._judged_by_others(before, ridge, shared)
-            if np.abs(belief - before).max() < TOLERANCE:
+            belief, evidence = self.judged_by_others(before, temperature)
+            if temperature == 1 and np.abs(belief - before).max() < TOLERANCE:
                 break
         return belief, evidence
 
-    def model(self, belief: np.ndarray, *, ridge: float, shared: bool) -> Model:
-        """Return the parameters that a belief about all trials leads to (M step)."""
-        whole = (each.sum(axis=0, keepdims=True) for each in self._sums(belief))
-        several = self._maximised(_Sums(*whole), ridge, shared)
-        return Model(*(each[0] for each in several[:-1]), self.one_right)
-
-    def _judged_by_others(
-        self, belief: np.ndarray, ridge: float, shared: bool
+    def judged_by_others(
+        self, belief: np.ndarray, temperature: float = 1.0
     ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief about each trial, by parameters from all folds but its own (E step)."""
-        others = (each.sum(axis=0, keepdims=True) - each for each in self._sums(belief))
-        models = self._maximised(_Sums(*others), ridge, shared)
-        scores, feedback = np.empty_like(belief), np.empty_like(belief)
-        for fold, rows in enumerate(self._folds):
-            np.matmul(self.data.context[rows], models.context_weights[fold], out=scores[rows])
-            np.matmul(self.data.feedback[rows], models.feedback_weights[fold], out=feedback[rows])
-        scores += models.context_bias[self._fold]
-        feedback += models.feedback_bias[self._fold]
-        evidence = Evidence(models.probable(scores), (feedback * self._acted).sum(axis=1))
-        odds = evidence.feedback
+        """Return the belief about each trial by all others (E step), and the evidence for it."""
+        likelihood, share = self._context_likelihood(belief)
+        odds = self._feedback_odds(of_action(belief, self.data.action)) / temperature
+        likelihood /= temperature
+        if self.one_right:
+            probable, scores = softmax, share + likelihood
+        else:
+            actions = self.data.n_actions
+            probable, scores = expit, share + likelihood[:, :actions] - likelihood[:, actions:]
+        evidence = Evidence(probable(scores), odds)
         if len(self._known):
             # A known match rate takes the place of the rate that was learned.
-            rate = models.rate[self._fold[self._known], self.data.action[self._known]]
+            learned = of_action(expit(share), self.data.action)[self._known]
             odds = odds.copy()
-            odds[self._known] += self._known_odds - logit(rate)
-        believed = models.probable(scores + self._acted * odds[:, None])
-        return (believed if self.one_right else self._acted * believed), evidence
+            odds[self._known] += self._known_odds - logit(np.clip(learned, 1e-3, 1 - 1e-3))
+        believed = probable(scores + self.acted * odds[:, None])
+        return (believed if self.one_right else self.acted * believed), evidence
 
-    def _sums(self, belief: np.ndarray) -> _Sums:
-        rewarded = self._acted * belief
-        states = belief if self.one_right else np.hstack([rewarded, self._acted - rewarded])
-        return _Sums(
-            *self._total,
-            self._folded(states, self.data.context),
-            self._added(states),
-            self._folded(rewarded, self.data.feedback),
-            self._added(rewarded),
+    def context_fit(self, belief: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of each context by the other trials, (trials,)."""
+        likelihood, share = self._context_likelihood(belief)
+        if self.one_right:
+            return np.logaddexp.reduce(share + likelihood, axis=1)
+        right, wrong = np.split(likelihood, 2, axis=1)
+        return of_action(np.logaddexp(share + right, wrong), self.data.action)
+
+    def _context_likelihood(self, belief: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log-likelihood of each context in each state, and log-shares of actions."""
+        context, (square, _), actions = self.data.context, self._squares, self.data.n_actions
+        states = self._states(belief)
+        sums, counts = states.T @ context, states.sum(axis=0)
+        dot = context @ sums.T
+        weight = np.maximum(counts - states, 0.0) + SHRINKAGE
+        along = (dot - states * square[:, None]) / weight
+        length = ((sums**2).sum(axis=1) - 2 * states * dot + states**2 * square[:, None]) / (
+            weight**2
+        )
+        # A mean of few trials is itself uncertain.
+        variance = self.noise[0] * (1 + 1 / weight)
+        distance = square[:, None] - 2 * along + length
+        likelihood = -0.5 * (distance / variance + context.shape[1] * np.log(variance))
+        if self.one_right:
+            rest = weight - SHRINKAGE + 1
+            return likelihood, np.log(rest / rest.sum(axis=1, keepdims=True))
+        taken = counts[:actions] + counts[actions:]
+        rate = (counts[:actions] + 1) / (taken + 2)
+        return likelihood, np.broadcast_to(logit(rate), (len(context), actions))
+
+    def _states(self, belief: np.ndarray) -> np.ndarray:
+        return belief if self.one_right else np.hstack([belief, self.acted - belief])
+
+    def _feedback_odds(self, reward: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood ratio of reward, by the other trials, (trials,)."""
+        data, (_, square) = self.data, self._squares
+        action, taken = data.action, np.maximum(data.taken, 1)
+        sums, told = self._feedback_sums(data.feedback, reward)
+        rewarded = np.bincount(action, reward, data.n_actions)
+        rest = np.maximum(taken[action] - 1, 1)
+        share = (rewarded[action] - reward) / rest
+        own = rewarded * (1 - rewarded / taken)
+        told = told[action] - own[action] + rest * share * (1 - share) + SHRINKAGE / 2
+        mine = reward - share
+        dot = of_action(data.feedback @ sums.T, action)
+        length = ((sums**2).sum(axis=1)[action] - 2 * mine * dot + mine**2 * square) / told**2
+        along = (dot - mine * square) / told
+        variance = self.noise[1] * (1 + 1 / rest + 1 / np.maximum(told, 1))
+        return ((1 + 1 / rest) * along + (share - 0.5) * length) / variance
+
+    def _feedback_sums(self, feedback: np.ndarray, reward: np.ndarray) -> tuple:
+        """Return what points along the reward, (actions, features), and how much it is told."""
+        data = self.data
+        sums = (self.acted * reward[:, None]).T @ feedback
+        rewarded = np.bincount(data.action, reward, data.n_actions)
+        told = rewarded * (1 - rewarded / np.maximum(data.taken, 1))
+        if self.shared:
+            sums = np.repeat(sums.sum(axis=0, keepdims=True), data.n_actions, axis=0)
+            told = np.full(data.n_actions, told.sum())
+        return sums, told
+
+    def parameters(
+        self, belief: np.ndarray, context: np.ndarray, feedback: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return means of contexts in each state, and directions of the reward (M step).
+
+        Contexts and feedback, centred by action, may be in other units than those of the model.
+        """
+        states = self._states(belief)
+        means = states.T @ context / (states.sum(axis=0) + SHRINKAGE)[:, None]
+        sums, told = self._feedback_sums(feedback, of_action(belief, self.data.action))
+        return means, sums / (told + SHRINKAGE / 2)[:, None]
+
+    def unexplained(
+        self, belief: np.ndarray, context: np.ndarray, feedback: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a belief leaves of contexts and feedback; see `parameters`."""
+        means, direction = self.parameters(belief, context, feedback)
+        reward, action = of_action(belief, self.data.action), self.data.action
+        surprise = reward - self.data.means(reward)[action]
+        return (
+            context - self._states(belief) @ means,
+            feedback - surprise[:, None] * direction[action],
         )
 
-    def _folded(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return np.array([left[rows].T @ right[rows] for rows in self._folds])
-
-    def _added(self, values: np.ndarray) -> np.ndarray:
-        return np.array([values[rows].sum(axis=0) for rows in self._folds])
-
-    def _maximised(self, sums: _Sums, ridge: float, shared: bool) -> Model:
-        """Return the parameters that fit sums best (M step)."""
-        means = sums.context / np.maximum(sums.states, TINY)[..., None]
-        trials = sums.taken.sum(axis=1)[:, None, None]
-        spread = (sums.context_square - _transposed(sums.context) @ means) / trials
-        weights = _solved(spread, _transposed(means), ridge)
-        share = (sums.states + 1) / (sums.states + 1).sum(axis=1, keepdims=True)
-        bias = np.log(share) - 0.5 * (_transposed(means) * weights).sum(axis=1)
+    def model(self, belief: np.ndarray) -> Model:
+        """Return the linear evidence that a belief about all trials leads to."""
+        data, actions = self.data, self.data.n_actions
+        means, direction = self.parameters(belief, data.context, data.feedback)
+        weights, along = means.T / self.noise[0], direction.T / self.noise[1]
+        counts = self._states(belief).sum(axis=0) + 1
+        bias = np.log(counts / counts.sum()) - 0.5 * (means.T * weights).sum(axis=0)
         if not self.one_right:
-            actions = self.data.n_actions
             weights, bias = (each[..., :actions] - each[..., actions:] for each in (weights, bias))
-            share = (sums.rewarded + 1) / (sums.taken + 2)
-        feedback = _feedback_part(sums, ridge, shared)
-        return Model(weights, bias, *feedback, share, self.one_right)
-
-
-def _feedback_part(sums: _Sums, ridge: float, shared: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and bias of each action's log-likelihood ratio."""
-    taken = np.maximum(sums.taken, TINY)
-    rewarded = np.maximum(sums.rewarded, TINY)
-    other = np.maximum(sums.taken - sums.rewarded, TINY)
-    mean = sums.feedback / taken[..., None]
-    difference = (
-        sums.rewarded_feedback / rewarded[..., None]
-        - (sums.feedback - sums.rewarded_feedback) / other[..., None]
-    )
-    told = (rewarded * other / taken)[..., None]  # how much the trials of an action tell
-    common = (told * difference).sum(axis=1, keepdims=True) / told.sum(axis=1, keepdims=True)
-    own = (sums.taken >= FEWEST_TRIALS_OF_ACTION)[..., None] & (not shared)
-    used = np.where(own, difference, common)
-    explained = _transposed(told * used) @ difference
-    spread = (
-        sums.feedback_square
-        - _transposed(sums.feedback) @ mean
-        - explained
-        - _transposed(explained)
-        + _transposed(told * used) @ used
-    ) / sums.taken.sum(axis=1)[:, None, None]
-    weights = _solved(spread, _transposed(used), ridge)
-    middle = mean + (0.5 - rewarded / taken)[..., None] * used  # between the means of both rewards
-    return weights, -(_transposed(middle) * weights).sum(axis=1)
-
-
-def _transposed(matrices: np.ndarray) -> np.ndarray:
-    return matrices.swapaxes(-1, -2)
-
-
-def _solved(covariance: np.ndarray, columns: np.ndarray, ridge: float) -> np.ndarray:
-    return np.linalg.solve(covariance + ridge * np.eye(covariance.shape[-1]), columns)
+        share = data.means(of_action(belief, data.action))
+        against = (share - 0.5) * (direction.T * along).sum(axis=0)
+        return Model(weights, bias, along, against, self.one_right)

@@ -1,227 +1,414 @@
-"""Reward discovery: several starts, refined, and chosen by what holds on unseen runs."""
+"""Reward discovery: normalise, start where the cross-covariance points, refine, choose.
 
-from collections.abc import Sequence
-from operator import itemgetter
+Given the action, context and feedback depend on each other through the reward alone (Assumption 2),
+so their cross-covariance has rank one: the contexts' difference times the feedback's. Its largest
+singular pairs are where a search starts (the spectral contrastive objective of Section 3.1 has its
+maximum there), in both orders: the objective cannot tell match from mismatch.
+
+In practice context and feedback also share noise that lasts, and what leaks from one estimate into
+the other. That has nothing to do with the action. Where exactly one option is right, the reward
+has: for each context, being right about one option is being wrong about the others, so that over
+all actions the reward's part of the cross-covariance cancels, and the mean over actions is what is
+foreign to it.
+"""
+
+from collections.abc import Iterator
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from bciigl.learn.canonical import CrossCovariance
-from bciigl.learn.contrastive import refine
-from bciigl.learn.evidence import Evidence, net_information, orientation
-from bciigl.learn.interactions import Prepared, folds, less_means
-from bciigl.learn.mixture import Model, TwoViews
-from bciigl.learn.symmetry import break_symmetry
+from bciigl.learn.evidence import (
+    Evidence,
+    information,
+    net_information,
+    orientation,
+    rate_misfit,
+)
+from bciigl.learn.interactions import (
+    FEWEST_TRIALS_OF_ACTION,
+    FEWEST_TRIALS_TO_CENTRE,
+    Prepared,
+    less_means,
+    of_action,
+)
+from bciigl.learn.mixture import Mixture, Model, Whitening
 
-# Expectation maximisation makes a good guess better and a bad one worse: what it has reached after
-# a few steps and after many are compared.
-FEW_STEPS, MANY_STEPS, FINAL_STEPS = 2, 7, 30
-# Nats per trial on unseen runs: with less than the first no other start is tried, because there is
-# nothing to find, with more than the second because there is nothing to gain. Rewards that are rare
-# tell less: there a share of all that they could tell is enough.
-HOPELESS, CONVINCING, CONVINCING_SHARE = 0.003, 0.1, 0.16
+# Singular pairs that are tried, each in both orders; fewer if the first is surely no noise. In
+# units of the largest singular value that noise alone would have.
+PAIRS, ABOVE_NOISE, SURELY_ABOVE_NOISE = 5, 1.1, 1.2
+# Steps of expectation maximisation: from every start, from the best ones, after normalising again,
+# and again without a fold.
+SCREENING, REFINING, FINAL, AGAIN = 12, 20, 20, 10
+# Temperatures of the first step: of a search, and of the search without a fold, which must forget
+# what the fold had to do with its start.
+HOT, HOTTER = 3.0, 5.0
+KEPT = 2
+# How often the noise is measured again by what is left when the reward has been found.
+ROUNDS = 2
 # More trials than this find nothing that fewer would not.
 MOST_SEARCHED = 100_000
-
-
-class Start(NamedTuple):
-    """Where a search begins.
-
-    Actions that are `together` share what they know of the contexts, as they can where exactly one
-    option is right. Where contexts are far from Gaussian they had better not: most of what a shared
-    model knows of an option it has from trials in which another was tried.
-    """
-
-    shared: bool  # whether the reward shows in one direction of feedback whatever the action
-    ridge: float  # added to the covariances
-    cleaned: bool = True  # whether covariance that is not the reward's is subtracted
-    place: int = 0  # of the canonical pair, from the most correlated on
-    mirrored: bool = False  # whether the less likely of both clusters is taken for the reward
-    together: bool = True
-
-
-USUAL = (
-    Start(True, 0.1),
-    Start(True, 0.03),
-    Start(False, 0.1),
-    Start(False, 0.1, cleaned=False),
-    Start(True, 0.1, together=False),
-    Start(False, 0.1, together=False),
-)
-FURTHER = (Start(True, 0.1, mirrored=True), Start(True, 0.3), Start(True, 0.1, place=1))
+# How much an unlikely match rate counts: contexts that are not Gaussian fit anything.
+WRONG_RATE = 3.0
+# How steep the first guess is in the feedback's score, per SD.
+STEEPNESS = 3.0
+# Of all there is to know of the reward: enough to look no further, and not to look for models in
+# which the actions share less.
+CONVINCING, ENOUGH = 0.5, 0.16
+# Standard errors by which another family of models must tell more.
+CLEARLY = 3.0
+# Further steps that leave less than this share of what there was have lost it.
+LOST = 0.7
+# Clusters that leave less than this share of the feedback's variance are plain to see.
+PLAIN = 0.1
+# A mirror image that has come back: its belief is the same. And the largest t statistic told.
+SAME, CERTAIN = 0.02, 99.0
 
 
 class Task(NamedTuple):
-    """What is searched: folds in ascending order, trials of a run in theirs; see `in_folds`."""
+    """What is searched, one row a trial."""
 
     data: Prepared  # centred and scaled
     fold: np.ndarray
     rate: np.ndarray  # expected match rate of each trial; 1/2 where nothing is known of it
     weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
     one_right: bool
+    units: tuple[np.ndarray, np.ndarray]  # of the features of contexts and of feedback
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
-        return Task(self.data.rows(index), *(each[index] for each in self[1:-1]), self.one_right)
+        return Task(self.data.rows(index), *(each[index] for each in self[1:4]), *self[4:])
 
     def fewer(self) -> "Task":
-        """Return the task of as many as are searched: each fold's first, neighbours together."""
+        """Return the task of as many trials as are searched: the first of each run."""
         if self.data.trials <= MOST_SEARCHED:
             return self
-        place = np.arange(self.data.trials) - np.searchsorted(self.fold, self.fold)
-        size = np.bincount(self.fold)[self.fold]
-        return self.rows(np.flatnonzero(place < size * MOST_SEARCHED // self.data.trials))
-
-    def starts(self, starts: tuple[Start, ...]) -> list[Start]:
-        """Return those of the starts that make sense for the task."""
-        if self.one_right:
-            return list(starts)
-        return list(dict.fromkeys(start._replace(together=False) for start in starts))
-
-
-def in_folds(task: Task) -> Task:
-    """Return a task with its trials in folds, and those of a run in the order of time."""
-    run = np.unique(task.data.run, return_inverse=True)[1]
-    fold = folds(run)
-    return task._replace(fold=fold).rows(np.lexsort((run, fold)))
-
-
-class Explorer:
-    """What starts on the same trials share."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self._cross = CrossCovariance(task.data, task.one_right)
-        self._views: dict[bool, TwoViews] = {}
-
-    def views(self, together: bool) -> TwoViews:
-        """Return the mixture model of the trials."""
-        if together not in self._views:
-            known_rate = np.where(self.task.data.catch, self.task.rate, np.nan)
-            self._views[together] = TwoViews(self.task.data, self.task.fold, known_rate, together)
-        return self._views[together]
-
-    def refine(
-        self, start: Start, reward: np.ndarray | None = None, steps: int = MANY_STEPS
-    ) -> tuple[float, np.ndarray, Evidence]:
-        """Return worth (nats per trial), belief, (trials, actions), and evidence of the best found.
-
-        `reward`, (trials,), is a first guess in place of the start's own.
-        """
-        views = self.views(start.together)
-        settings = {"ridge": start.ridge, "shared": start.shared}
-        guess = self.first_guess(start) if reward is None else reward
-        results, belief = [], views.completed(guess)
-        for count in (FEW_STEPS, steps - FEW_STEPS):
-            belief, evidence = views.fit(belief, steps=count, **settings)
-            results.append((worth(evidence, self.task), belief, evidence))
-        return max(results, key=itemgetter(0))
-
-    def model(self, start: Start, belief: np.ndarray) -> Model:
-        """Return the parameters that a belief leads to."""
-        return self.views(start.together).model(belief, ridge=start.ridge, shared=start.shared)
-
-    def first_guess(self, start: Start) -> np.ndarray:
-        """Return the probability that each trial is rewarded, from the start alone, (trials,)."""
-        data, rate = self.task.data, self.task.rate
-        found = self._cross.directions(start.ridge, start.shared, start.cleaned, start.place)
-        feedback = less_means(data.feedback, data.action)
-        groups = [np.flatnonzero(data.action == each) for each in range(data.n_actions)]
-        score = np.empty(data.trials)
-        for rows, *pair in zip(groups, *found, strict=True):
-            views = data.context[rows], feedback[rows]
-            direction = pair[1]
-            if not start.shared:
-                steep = [_steep(each, view) for each, view in zip(pair, views, strict=True)]
-                direction = refine(np.concatenate(steep), *views)[len(steep[0]) : -1]
-            score[rows] = views[1] @ direction
-        reward = rate.copy()
-        unknown = (rate == 0.5) & ~data.uniform & ~data.catch
-        for rows in [np.arange(data.trials)] if start.shared else groups:
-            if len(rows):
-                given = (each[rows] for each in (score, rate, self.task.weight, unknown))
-                reward[rows] = break_symmetry(*given, mirrored=start.mirrored).reward
-        return reward
-
-
-class Fold(NamedTuple):
-    """What a search found that saw all folds but one."""
-
-    model: Model
-    odds: np.ndarray  # as in `Found`, of the trials that it saw
+        order = np.argsort(self.data.run, kind="stable")
+        sizes = np.bincount(self.data.run)
+        place = np.empty(self.data.trials, int)
+        place[order] = np.concatenate([np.arange(size) for size in sizes])
+        some = place < sizes[self.data.run] * MOST_SEARCHED / self.data.trials
+        return self.rows(np.flatnonzero(some))
 
 
 class Found(NamedTuple):
     """What was discovered."""
 
     model: Model  # from all trials
-    belief: np.ndarray  # (trials, actions): see `TwoViews.completed`
-    start: Start  # where it was found from
-    held_out: Evidence  # what models that saw none of a trial's fold say about it
-    odds: np.ndarray  # (trials,): log-likelihood ratio of reward, as other folds have it
-    folds: list[Fold]  # the searches behind `held_out`
+    belief: np.ndarray  # (trials, actions): see `Mixture.completed`
+    held_out: Evidence  # what all other trials say about each
+    search: "Search"
+
+    @property
+    def odds(self) -> np.ndarray:
+        """The log-likelihood ratio of reward of each trial, by the others, (trials,)."""
+        return self.held_out.feedback
+
+    def without(self, fold: int) -> Model:
+        """Return the model that the trials of all other folds lead to, annealed anew."""
+        return self.search.model(self.belief, self.search.task.fold != fold, again=True)
+
+    def unseen(self) -> Evidence:
+        """Return what is said about each fold by a model of the others."""
+        task = self.search.task
+        data = task.data
+        evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+        for fold in np.unique(task.fold):
+            out, model = task.fold == fold, self.without(fold)
+            evidence.context[out] = model.probable(model.context_scores(data.context[out]))
+            odds = model.feedback_evidence(data.feedback[out], data.action[out])
+            evidence.feedback[out] = odds
+        return evidence
+
+    def mirrored(self) -> float:
+        """Return how much better this is than with match and mismatch exchanged, as a t statistic.
+
+        The mirror image is refined as this was; nothing is better than one that does not last.
+        """
+        mixture, data = self.search.mixture, self.search.task.data
+        turned = mixture.completed(1 - of_action(self.belief, data.action))
+        belief, evidence = mixture.fit(turned, FINAL)
+        more = information(self.held_out, data) - information(evidence, data)
+        more += mixture.context_fit(self.belief) - mixture.context_fit(belief)
+        more += self.search.task.weight * orientation(self.held_out, self.search.task.rate)
+        if np.abs(belief - self.belief).mean() < SAME or more.std() == 0:
+            return CERTAIN
+        return float(np.clip(np.sqrt(len(more)) * more.mean() / more.std(), -CERTAIN, CERTAIN))
+
+
+class Family(NamedTuple):
+    """What kind of model is sought, and what is taken for the noise at first."""
+
+    spherical: bool = True  # noise as features are given has the same variance in all directions
+    shared: bool = True  # the reward shows in the same direction of feedback whatever the action
+    one_right: bool = True  # exactly one action is right for each context
+
+
+FAMILIES = (
+    Family(),
+    Family(spherical=False),
+    Family(False, shared=False),
+    Family(False, shared=False, one_right=False),
+)
+
+
+class Search:
+    """A search in one family of models, by the noise as it is known so far."""
+
+    def __init__(self, task: Task, family: Family) -> None:
+        self.task, self.family = task, family
+        self._known_rate = np.where(task.data.catch, task.rate, np.nan)
+        self._context = task.data.context
+        self._feedback = less_means(task.data.feedback, task.data.action)
+        views = (self._context, self._feedback)
+        if family.spherical:
+            pairs = zip(views, task.units, strict=True)
+            self._normalise(*(Whitening.spherical(*each) for each in pairs))
+        else:
+            self._normalise(*map(Whitening.of, views))
+
+    def _normalise(self, *whitenings: Whitening) -> None:
+        """Take the noise that is left in both views for the unit."""
+        self._whitenings = (left, context_noise), (right, feedback_noise) = whitenings
+        data = self.task.data._replace(
+            context=self._context @ left, feedback=self._feedback @ right
+        )
+        noise_left = (context_noise, feedback_noise)
+        self.mixture = Mixture(data, self._known_rate, noise_left, *self.family[1:])
+
+    def normalised_by(self, belief: np.ndarray) -> "Search":
+        """Return the search by the noise that is left when a belief is taken out.
+
+        So is what is constant in each run: the mean of a run's feedback contains the reward, as
+        often as its guesses matched, and centring alone would hide a policy that has become better.
+        """
+        run, action = self.task.data.run, self.task.data.action
+        left = self.mixture.unexplained(belief, self._context, self._feedback)
+        offsets = [_run_means(each, run) for each in left]
+        found = copy(self)
+        found._context = self._context - offsets[0]
+        found._feedback = less_means(self._feedback - offsets[1], action)
+        noise = (each - offset for each, offset in zip(left, offsets, strict=True))
+        found._normalise(*map(Whitening.of, noise))
+        return found
+
+    def starts(self) -> Iterator[np.ndarray]:
+        """Yield first beliefs, (trials, actions)."""
+        for score in self._scores():
+            for sign in (1, -1):
+                yield self.mixture.completed(_first_guess(sign * score, self.task.rate))
+
+    def _scores(self) -> Iterator[np.ndarray]:
+        """Yield how far each feedback lies along singular pairs' directions, in SDs."""
+        data = self.mixture.data
+        cross = np.zeros((data.n_actions, data.context.shape[1], data.feedback.shape[1]))
+        for action in np.flatnonzero(data.taken):
+            mine = data.action == action
+            cross[action] = data.context[mine].T @ data.feedback[mine] / mine.sum()
+        if self.task.one_right:
+            cross -= cross.mean(axis=0)
+        if not self.family.shared:
+            yield self._own_score(cross)
+            return
+        # Of all actions' cross-covariances on top of each other.
+        square, along = np.linalg.eigh(np.einsum("kij,kil->jl", cross, cross))
+        actions, *features = cross.shape
+        # Where noise alone would end (Marchenko and Pastur).
+        edge = np.sqrt((actions - 1) * features[0]) + np.sqrt(features[1])
+        sizes = np.sqrt(np.maximum(square[::-1], 0) * data.trials / actions) / edge
+        seen = int((sizes > ABOVE_NOISE).sum()) if sizes[0] > SURELY_ABOVE_NOISE else PAIRS
+        for place in range(min(seen, PAIRS, len(sizes))):
+            score = data.feedback @ along[:, -1 - place]
+            yield score / max(score.std(), 1e-12)
+
+    def _own_score(self, cross: np.ndarray) -> np.ndarray:
+        """Return how far each feedback lies along its own action's first direction, in SDs."""
+        data = self.mixture.data
+        score = np.zeros(data.trials)
+        for action in np.flatnonzero(data.taken):
+            mine = data.action == action
+            along = np.linalg.eigh(cross[action].T @ cross[action])[1][:, -1]
+            values = data.feedback[mine] @ along
+            values /= max(values.std(), 1e-12)
+            # The rarer of both clusters is above.
+            skewed = np.sign((values**3).mean()) or 1.0
+            score[mine] = values * skewed * (1 if self.task.rate[mine].mean() <= 0.5 else -1)
+        return score
+
+    def alike(self, model: Model) -> float | None:
+        """Return how much the contexts of options resemble the feedback to them, in SDs of chance.
+
+        None where context and feedback do not have the same features, which could not be compared.
+        """
+        data, whiten = self.task.data, self._whitenings[0].matrix
+        if data.context.shape[1] != data.feedback.shape[1]:
+            return None
+        seen = np.array([data.means(each) for each in data.feedback.T]).T
+        # Both in units of the contexts' noise, and less what all options share.
+        imagined, seen = np.linalg.solve(whiten, model.context_weights).T, seen @ whiten
+        seen, imagined = (each - each.mean(axis=0) for each in (seen, imagined))
+        scale = np.sqrt((seen**2).sum() * (imagined**2).sum())
+        if scale == 0:
+            return 0.0
+        return float((seen * imagined).sum() / scale * np.sqrt((len(seen) - 1) * seen.shape[1]))
+
+    def worth(self, evidence: Evidence) -> float:
+        """Return what contexts tell of feedback, in nats; less if match rates do not fit."""
+        told = self.task.data.trials * net_information(evidence, self.task.data)
+        return told - WRONG_RATE * rate_misfit(evidence, self.task.rate, self.task.weight)
+
+    def best(self) -> tuple[np.ndarray, Evidence]:
+        """Return the belief of the start that turns out best, and the evidence for it.
+
+        It is chosen by the likelihood of contexts
+        given feedback: that of contexts, and what they tell of feedback beyond its own likelihood.
+        """
+
+        def likelihood(fit: tuple[np.ndarray, Evidence]) -> float:
+            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum()
+
+        fits = [self.mixture.fit(each, SCREENING, hot=HOT) for each in self.starts()]
+        fits = sorted(fits, key=likelihood, reverse=True)[:KEPT]
+        refined = [self.mixture.fit(fit[0], REFINING) for fit in fits]
+        kept = [
+            before if self.worse(after[1], self, before[1]) else after
+            for before, after in zip(fits, refined, strict=True)
+        ]
+        return max(kept, key=likelihood)
+
+    def in_plain_sight(self) -> tuple["Search", np.ndarray, Evidence] | None:
+        """Return what is found from a start whose two clusters of feedback lie plainly apart.
+
+        Such clusters need no contexts to be told from each other; only the match rate tells which
+        is which. None if there is no such start.
+        """
+        found = []
+        for score in self._scores():
+            above = _upper_cluster(score)
+            left = less_means(score[:, None], above.astype(int))
+            if left.var() < PLAIN:
+                for reward in (above, ~above):
+                    sure = self.mixture.completed(reward.astype(float))
+                    again = self.normalised_by(sure)
+                    found.append((again, *again.mixture.fit(sure, FINAL)))
+        return max(found, key=lambda each: each[0].worth(each[2]), default=None)
+
+    def worse(self, new: Evidence, before: "Search", old: Evidence) -> bool:
+        """Tell whether further steps have lost what there was.
+
+        They make a good belief better, but where features are far from Gaussian they may drift.
+        """
+        return self.worth(new) < LOST * before.worth(old)
+
+    def model(
+        self, belief: np.ndarray, rows: np.ndarray | None = None, *, again: bool = False
+    ) -> Model:
+        """Return the linear evidence that a belief about some trials leads to, of scaled features.
+
+        `again` is to anneal it anew by these trials alone.
+        """
+        rows = np.arange(len(belief)) if rows is None else np.flatnonzero(rows)
+        part = Mixture(
+            self.mixture.data.rows(rows),
+            self._known_rate[rows],
+            self.mixture.noise,
+            *self.family[1:],
+        )
+        belief = part.fit(belief[rows], AGAIN, hot=HOTTER)[0] if again else belief[rows]
+        found, (left, right) = part.model(belief), self._whitenings
+        weights = right.matrix @ found.feedback_weights
+        # Feedback was centred by action.
+        data = self.task.data
+        means = np.array([data.means(each) for each in data.feedback.T]).T
+        return found._replace(
+            context_weights=left.matrix @ found.context_weights,
+            feedback_weights=weights,
+            feedback_bias=found.feedback_bias - (means.T * weights).sum(axis=0),
+        )
+
+
+def expectation(
+    data: Prepared, uniform: np.ndarray, catch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the match rate of each trial, 1/2 where nothing is known of it, and how it counts.
+
+    It is known of catch trials and of uniform guesses: `uniform` and `catch` have it by action.
+    What a better policy guessed matches more often than nobody knows; such trials tell where the
+    clusters are, but not which is which. Only if there are few others, they are weighted so as if
+    they had been guessed uniformly, as far as that is possible: nothing is known of guesses that
+    could not have been others.
+    """
+    known = data.uniform | data.catch
+    rate = np.where(data.catch, catch[data.action], uniform[data.action])
+    counts = np.bincount(data.action[known], minlength=data.n_actions)
+    if counts[data.taken > 0].min() >= FEWEST_TRIALS_OF_ACTION:
+        return np.where(known, rate, 0.5), np.ones(data.trials)
+    return np.where(data.certain & ~data.catch, 0.5, rate), data.weight
 
 
 def discover(task: Task) -> Found:
-    """Return the rewards that explain best what context and feedback have in common."""
-    explorer = Explorer(task)
-    usual = task.starts(USUAL)
-    screened = {start: explorer.refine(start)[0] for start in usual}
-    usual.sort(key=screened.get, reverse=True)
-    rare = 1 / task.data.n_actions
-    all_there_is = -rare * np.log(rare) - (1 - rare) * np.log(1 - rare)
-    convincing = min(CONVINCING, CONVINCING_SHARE * all_there_is)
-    start, best = None, -np.inf
-    for each in (*usual, *task.starts(FURTHER)):
-        # Only the first is given a second chance in folds where it fails.
-        others = usual if start is None else ()
-        evidence, searches = unseen(task, each, others, screened[usual[0]])
-        value = worth(evidence, task)
-        if value > best:
-            start, held_out, kept, best = each, evidence, searches, value
-        if not HOPELESS < best < convincing:
-            break
-    agreed = held_out.reward(task.data.action)
-    last = (explorer.refine(start, guess, FINAL_STEPS) for guess in (None, agreed))
-    _, belief, evidence = max(last, key=itemgetter(0))
-    model = explorer.model(start, belief)
-    return Found(model, belief, start, held_out, evidence.feedback, kept)
+    """Return the rewards that explain best what context and feedback have in common.
 
-
-def worth(evidence: Evidence, task: Task) -> float:
-    """Return what evidence is worth, in nats per trial; less than nothing if it is upside down."""
-    upright = task.weight @ orientation(evidence, task.rate) / task.data.trials
-    return net_information(evidence, task.data) + min(upright, 0.0)
-
-
-def unseen(
-    task: Task, start: Start, others: Sequence[Start], expected: float
-) -> tuple[Evidence, list[Fold]]:
-    """Return what is said about each fold by a search that saw the others only, and the searches.
-
-    Other starts are tried where the start leads to less than half of what is expected of it.
+    Families are tried from the simplest on, until one is convincing. Those in which the actions
+    share less must tell clearly more than the best before: they could explain anything.
     """
-    data = task.data
-    evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
-    searches = []
-    for fold in np.unique(task.fold):
-        out = np.flatnonzero(task.fold == fold)
-        explorer = Explorer(task.rows(np.flatnonzero(task.fold != fold)))
-        best = -np.inf
-        for each in (start, *(other for other in others if other != start)):
-            value, belief, inner = explorer.refine(each)
-            if value > best:
-                best, found = value, Fold(explorer.model(each, belief), inner.feedback)
-            if best >= expected / 2:
-                break
-        model = found.model
-        evidence.context[out] = model.probable(model.context_scores(data.context[out]))
-        evidence.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
-        searches.append(found)
-    return evidence, searches
+    best, most = None, 0.0
+    for family in FAMILIES:
+        simple = family in FAMILIES[:2]
+        enough = CONVINCING if simple else ENOUGH
+        if best is not None and most.mean() > enough * _entropy(task):
+            break
+        if not task.one_right:
+            family = family._replace(one_right=False)
+        found = _search(task, family)
+        wrong = rate_misfit(found.held_out, task.rate, task.weight) / task.data.trials
+        told = information(found.held_out, task.data) - WRONG_RATE * wrong
+        more = told - most
+        error = more.std() / np.sqrt(len(more))
+        if best is None or more.mean() > (0.0 if simple else CLEARLY * error):
+            best, most = found, told
+    return best
 
 
-def _steep(direction: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Return weights, and a bias of 0, by which a logistic function is neither flat nor a step."""
-    spread = (features @ direction).std() if len(features) else 0.0
-    return np.append(2 * direction / spread if spread > 0 else 0 * direction, 0.0)
+def _entropy(task: Task) -> float:
+    """Return how much there is to know of the reward of a uniform guess, nats."""
+    rate = 1 / task.data.n_actions
+    return -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
+
+
+def _search(task: Task, family: Family) -> Found:
+    search = Search(task, family)
+    search, belief, evidence = search.in_plain_sight() or (search, *search.best())
+    for _ in range(ROUNDS):
+        again = search.normalised_by(belief)
+        found, new = again.mixture.fit(belief, FINAL)
+        if again.worse(new, search, evidence):
+            break
+        search, belief, evidence = again, found, new
+    return Found(search.model(belief), belief, evidence, search)
+
+
+def _first_guess(score: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Return probabilities of reward of which about as many are high as are expected to be."""
+    return expit(STEEPNESS * (score - np.quantile(score, 1 - np.clip(rate.mean(), 0.05, 0.95))))
+
+
+def _upper_cluster(score: np.ndarray) -> np.ndarray:
+    """Return which of two clusters each score is of, (trials,): true for the upper one."""
+    cut = (score.max() + score.min()) / 2
+    for _ in range(20):
+        above = score > cut
+        if above.all() or not above.any():
+            break
+        cut = (score[above].mean() + score[~above].mean()) / 2
+    return above
+
+
+def _run_means(values: np.ndarray, run: np.ndarray) -> np.ndarray:
+    """Return the mean of each trial's run; 0 where it is too short to tell."""
+    count = np.bincount(run)
+    sums = np.zeros((len(count), values.shape[1]))
+    np.add.at(sums, run, values)
+    sums[count < FEWEST_TRIALS_TO_CENTRE] = 0.0
+    return (sums / np.maximum(count, 1)[:, None])[run]
