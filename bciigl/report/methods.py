@@ -246,7 +246,7 @@ def _estimates(protocol: Protocol) -> Iterator[str]:
     how = (
         f"taken from one frame, that recorded {protocol.timing.frame_lag:g} s after its onset (or "
         "the last one there was)"
-        if protocol.estimate == "frame"
+        if protocol.estimate.method == "frame"
         else "estimated by generalised least squares with AR(1) noise and a ridge, together with "
         "the other events of its series and cosines for drift"
     )
