@@ -79,7 +79,7 @@ def _option(value: Any) -> int | str:
 def _interval(value: Any) -> int | str:
     if not isinstance(value, bool) and parse_interval(value):
         return value
-    message = "should be a number of runs from 1 to 10,000, or text such as '2 runs' or '10 trials'"
+    message = "should be a whole number of runs from 1, or text such as '2 runs' or '10 trials'"
     raise PydanticCustomError("interval", message)
 
 
@@ -87,7 +87,7 @@ _WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 40}
 Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
 _RUNS = {"type": "integer", "minimum": 1, "maximum": 10_000}
-_COUNTED = {"type": "string", "pattern": "^[1-9][0-9]* (runs?|trials?)$"}
+_COUNTED = {"type": "string", "pattern": "^[1-9][0-9]{0,3} (runs?|trials?)$"}
 Interval = Annotated[
     int | str, PlainValidator(_interval), WithJsonSchema({"anyOf": [_RUNS, _COUNTED]})
 ]

@@ -78,11 +78,10 @@ def parse_interval(value: int | str) -> tuple[int, str] | None:
 
     Whole numbers are of runs.
     """
-    text = f"{value} runs" if isinstance(value, int) else str(value)
-    found = re.fullmatch(r"([1-9]\d{0,6}) (run|trial)s?", text)
-    if found is None or (found[2] == "run" and int(found[1]) > 10_000):
-        return None
-    return int(found[1]), f"{found[2]}s"
+    if isinstance(value, int):
+        return (value, "runs") if 1 <= value <= 10_000 else None
+    found = re.fullmatch(r"([1-9]\d{0,3}) (run|trial)s?", str(value))
+    return None if found is None else (int(found[1]), f"{found[2]}s")
 
 
 def session_hours(protocol: Protocol, trials: int) -> float:
