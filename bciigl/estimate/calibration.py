@@ -5,6 +5,7 @@ is used in later ones.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -126,12 +127,11 @@ class Calibrator:
                     yield present, window, tuple(numbers[inside].tolist())
 
     def _fit_response(self, windows: list, coefficient: float) -> None:
-        noise = self._noise
-        if not noise.freedom:  # the first run's own, with the usual response
-            noise = Scatter(len(noise.products))
+        for _ in range(2):  # the response tells what is noise, the noise what the response is
+            noise = deepcopy(self._noise)
             self._add_noise(noise, windows, coefficient)
-        whitening = noise.whitening(self._statistics.innovations)
-        self._response = self._statistics.fit(whitening)
+            whitening = noise.whitening(self._statistics.innovations)
+            self._response = self._statistics.fit(whitening)
 
     def _add_noise(self, noise: Scatter, windows: list, coefficient: float) -> None:
         """Add what is left of frames when responses, drift and autocorrelation are taken out."""

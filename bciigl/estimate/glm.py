@@ -4,9 +4,10 @@ A frame is the sum of the responses to all events, of slow drift, and of noise t
 from one frame to the next. The events' amplitudes are estimated together, by generalised least
 squares with a ridge, in a window around those wanted.
 
-The response assumed is fmrisim's, or the person's own (`bciigl.protocol.hrf.basis`). nilearn has drift bases and statsmodels has
-autoregressive models, but both fit one series at a time; here the weights of the frames, which
-depend on times alone, are computed once and serve all voxels and trials.
+The response assumed is fmrisim's, or the person's own (`bciigl.protocol.hrf.basis`). nilearn has
+drift bases and statsmodels has autoregressive models, but both fit one series at a time; here the
+weights of the frames, which depend on times alone, are computed once and serve all voxels and
+trials.
 """
 
 from functools import lru_cache
@@ -183,9 +184,7 @@ def _design(when: Window) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def least_squares(
-    when: Window, coefficient: float
-) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
+def least_squares(when: Window, coefficient: float) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
     """Return the design of AR(1) innovations, and the factors of its normal equations."""
     design = whitened(_design(when), coefficient, np.diff(when.rows))
     design.flags.writeable = False

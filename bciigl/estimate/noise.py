@@ -35,11 +35,11 @@ class Scatter:
 
     def power(self, whitening: Whitening = None) -> float:
         """Return the sum of squares, of all values and voxels, when they are normalised."""
-        if whitening is None:
-            return float(np.trace(self.products) if self.products.ndim == 2 else self.products.sum())
-        if whitening.ndim == 1:
-            return float((self.products * whitening**2).sum())
-        return float(((whitening @ self.products) * whitening).sum())
+        products = self.products
+        if whitening is not None:
+            many = whitening.ndim == 1
+            products = products * whitening**2 if many else (whitening @ products) @ whitening
+        return float(products.sum() if products.ndim == 1 else np.trace(products))
 
     def whitening(self, total: "Scatter") -> Whitening:
         """Return what makes values like these uncorrelated, with an SD of 1.

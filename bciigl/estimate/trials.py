@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.threads import one_thread
 from bciigl.estimate import frame, glm
 from bciigl.estimate.calibration import UNCALIBRATED, Calibration
 from bciigl.estimate.frames import Frames, Recordings, checked, onsets
@@ -38,7 +39,8 @@ def contexts(
     """
     recordings = checked(frames, protocol, _CONTEXT)
     trials, voxels = _whole_trials(recordings, protocol)
-    found = [_context(recordings, protocol, trial, calibration) for trial in range(trials)]
+    with one_thread():
+        found = [_context(recordings, protocol, trial, calibration) for trial in range(trials)]
     return np.array(found).reshape(trials, voxels)
 
 

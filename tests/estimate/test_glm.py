@@ -150,7 +150,9 @@ def test_lone_event_is_shrunk_alike_whatever_the_tr_and_the_noise():
         timing, frames = Timing(tr=tr, event=event), int(150 / tr)
         response = regressors(frames, [60.0], timing)
         for coefficient in (0.0, 0.3, 0.6):
-            weights = glm._frame_weights(glm.Window(frames, (60.0,), tr, event, ()), (1.0,), coefficient)
+            weights = glm._frame_weights(
+                glm.Window(frames, (60.0,), tr, event, ()), (1.0,), coefficient
+            )
             # The constant and a cosine take up to a third of what a long response tells in 150 s.
             assert weights @ response[:, 0] == pytest.approx(1 / 3, abs=0.07)
 
