@@ -144,7 +144,7 @@ def run_steps(
     source: Source,
     participant: Participant,
     place: RunId,
-    calibration: Calibration,
+    calibration: Calibration = UNCALIBRATED,
     past: int = 0,
 ) -> Steps:
     """Return the steps of a run, of which some trials may be past."""

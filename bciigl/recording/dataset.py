@@ -244,19 +244,20 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     Datasets of earlier versions have one file for both.
     """
     arrays, anew = read_arrays(path), path.with_name(path.name.replace(*_ESTIMATES))
-    if anew.exists():
-        arrays |= read_arrays(anew)
     if "baseline" in arrays:  # as version 0.1 called it
         arrays.setdefault("catch", arrays.pop("baseline"))
+    estimates = read_arrays(anew) if anew.exists() else {}
+    arrays |= estimates
     for name in ARRAYS:
+        file = anew if name in estimates else path
         if name not in arrays:
-            raise DatasetError(f"{path}: has no array {name}{did_you_mean(name, arrays)}")
+            raise DatasetError(f"{file}: has no array {name}{did_you_mean(name, arrays)}")
         if not arrays[name].ndim or len(arrays[name]) != len(np.atleast_1d(arrays["context"])):
-            raise DatasetError(f"{path}: {name} should have one row for each trial")
+            raise DatasetError(f"{file}: {name} should have one row for each trial")
         if arrays[name].dtype.kind not in "buif":
-            raise DatasetError(f"{path}: {name} should be numbers, got {arrays[name].dtype}")
+            raise DatasetError(f"{file}: {name} should be numbers, got {arrays[name].dtype}")
         if arrays[name].ndim != (2 if name in ("context", "feedback") else 1):
-            raise DatasetError(f"{path}: {name} has the shape {arrays[name].shape}")
+            raise DatasetError(f"{file}: {name} has the shape {arrays[name].shape}")
     if not np.isin(arrays["catch"], (0, 1)).all():
         raise DatasetError(f"{path}: catch should be true or false for each trial")
     return arrays
