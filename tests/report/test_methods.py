@@ -37,6 +37,15 @@ SAID = [
     ({"recording": "separate"}, "in a series of its own", "All events shared one series"),
     ({"recording": "separate"}, "divided by its maximum in the run", "a lone event"),
     ({"estimate": "frame"}, "from one frame, that recorded 4 s after", "least squares"),
+    ({}, "fmrisim's plus the three curves along which", "from one frame"),
+    ({"estimate": "frame"}, "normalised by the noise", "three curves"),
+    ({"estimate": {"hrf": "canonical"}}, "each run was estimated with what", "three curves"),
+    ({"estimate": {"normalise": False}}, "three curves along which", "normalised by the noise"),
+    (
+        {"estimate": {"hrf": "canonical", "normalise": False}},
+        "generalised least squares",
+        "what the runs before had told",
+    ),
     ({"task": {"catch": {"share": 0.3}}}, "catch trial with a probability of 0.3", "The agent"),
     ({"human": {"imagination_lapse": 0.1}}, "another option was imagined", "vice versa"),
     ({"human": {"judgment_lapse": 0.1}}, "or vice versa", "another option was"),
@@ -77,6 +86,8 @@ def test_what_the_agent_did():
     greedy = text(policy="epsilon-greedy", uniform_runs=2, learn_every=2, epsilon=0.3)
     assert "uniformly at random in the first 2 runs. From then on it learned after every" in greedy
     assert "with a probability of 0.3; as long as" in greedy
+    often = text(policy="epsilon-greedy", learn_every="10 trials")
+    assert "in the first run. From then on it learned after every 10 trials" in often
     committed = text(policy="explore-then-commit", uniform_runs=1)
     assert "in the first run. From then on it learned after each run" in committed
     assert "went on guessing" not in committed
