@@ -91,7 +91,7 @@ def run_session(
                 sink.write(place, recorded)
                 frames, past = recorded.frames, recorded.trials
             who.end_run()
-            over.add(frames, past)
+            over.add(frames, past, present)
             if session == "train":
                 calibrator.add(frames)
             done += count

@@ -279,7 +279,7 @@ def _calibration(protocol: Protocol) -> Iterator[str]:
             "runs and shrunk."
         )
     if fitted or estimate.normalise:
-        yield "While the session went on, each run was estimated with what the runs before had told."
+        yield "During the session, each run was estimated with what the runs before had told."
 
 
 def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:

@@ -60,7 +60,11 @@ SAID = [
     ({"brain": {"region": {"shape": "mask"}}}, "a region given by a mask (5 voxels)", "a cube"),
     ({"brain": {"motion": {"spikes_per_minute": 2.0}}}, "Motion shifted 2 frames a minute", "zz"),
     ({"brain": {"noise_sources": {"drift": False}}}, "(autoregressive noise, phys", "drift, "),
-    ({"feedback": {"perception": 0.0}}, "its feedback was the response to judgment", "sum"),
+    (
+        {"feedback": {"perception": 0.0}},
+        "its feedback was the response to judgment",
+        "weighted sum",
+    ),
     ({"timing": {"latency": 0.5}}, "made 8.5 s after the onset of imagination and shown 0.5", "zz"),
     ({"timing": {"burn_in": 0.0}}, "(TR).", "of rest"),
     ({"learners": ["ceiling"]}, "We trained a supervised classifier", "no labels"),
