@@ -1,6 +1,6 @@
 """Runs that are over, whose trials are estimated anew as more becomes known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,46 +10,42 @@ from bciigl.protocol import Protocol
 from bciigl.recording.dataset import joined_session
 from bciigl.recording.trial import Frames, Trial, run_arrays
 
-Estimates = tuple[np.ndarray, np.ndarray]
-"""Contexts and feedback of a run, (trials, voxels)."""
-
 
 class FinishedRuns:
-    """The runs of a session so far: frames and trials, without the truth.
+    """The runs of a session so far, without the truth.
 
     All their estimates are in the same units when they are made with the same calibration. A
     context is estimated from frames before its own guess all the same.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    frames : function
+        Returns the frames of a finished run, given its number from 1.
     """
 
-    def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
-        self._runs: list[tuple[Frames, list[Trial], Calibration]] = []
+    def __init__(self, protocol: Protocol, frames: Callable[[int], Frames]) -> None:
+        self._protocol, self._frames = protocol, frames
+        self._runs: list[tuple[list[Trial], Calibration]] = []
 
-    def add(self, frames: Frames, trials: list[Trial], calibration: Calibration) -> None:
-        """Keep a run that is over, and what its contexts were estimated with."""
-        # 32 bits, as recordings have, need half of the memory.
-        if isinstance(frames, Mapping):
-            kept = {name: each.astype(np.float32) for name, each in frames.items()}
-        else:
-            kept = frames.astype(np.float32)
-        self._runs.append((kept, trials, calibration))
+    def add(self, trials: list[Trial], calibration: Calibration) -> None:
+        """Keep the trials of a run that is over, and what they were estimated with."""
+        self._runs.append((trials, calibration))
 
-    def estimates(self, calibration: Calibration) -> list[Estimates]:
-        """Return contexts and feedback of each run; feedback is from whole runs."""
-        given, found = (self._protocol, calibration), []
-        for frames, trials, known in self._runs:
-            if known is calibration:
-                context = np.array([each.context for each in trials])
-            else:
-                context = contexts(frames, *given)
-            found.append((context, feedback(frames, *given)))
-        return found
+    def estimates(self, calibration: Calibration) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield contexts and, from the whole run, feedback of each run, (trials, voxels)."""
+        for run, (trials, known) in enumerate(self._runs, start=1):
+            given = (self._frames(run), self._protocol, calibration)
+            same = known is calibration
+            context = np.array([each.context for each in trials]) if same else contexts(*given)
+            yield context, feedback(*given)
 
     def interactions(self, calibration: Calibration) -> Interactions:
         """Return all trials that have enough frames."""
         found = zip(self._runs, self.estimates(calibration), strict=True)
         arrays = {
-            number: run_arrays(trials, *estimates)
-            for number, ((_, trials, _), estimates) in enumerate(found, start=1)
+            run: run_arrays(trials, *estimates)
+            for run, ((trials, _), estimates) in enumerate(found, start=1)
         }
         return joined_session(self._protocol, arrays, [None]).interactions

@@ -73,7 +73,8 @@ def run_session(
         return calibrator.calibration if agent.calibration is None else agent.calibration
 
     for session, trials in session_trials(protocol).items():
-        present, over = known(), FinishedRuns(protocol)
+        present = known()
+        over = FinishedRuns(protocol, lambda run, session=session: sink.frames(RunId(session, run)))
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
             place, who = RunId(session, run), agents[session]
             if session == "train" and run > 1 and _recalled(who, over, known()):
@@ -91,7 +92,7 @@ def run_session(
                 sink.write(place, recorded)
                 frames, past = recorded.frames, recorded.trials
             who.end_run()
-            over.add(frames, past, present)
+            over.add(past, present)
             if session == "train":
                 calibrator.add(frames)
             done += count

@@ -37,12 +37,17 @@ class MemorySink:
 
     def write(self, place: RunId, run: RecordedRun) -> None:
         """Keep a run."""
-        # Frames are as large as all else together, and the session loop has them.
-        self.runs[place] = run._replace(frames={})
+        self.runs[place] = run
+
+    def frames(self, place: RunId) -> Frames:
+        """Return the frames of a run that has no final estimates yet."""
+        return self.runs[place].frames
 
     def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
         """Keep what learners get of a run."""
         self.estimates[place] = context, feedback
+        # Frames are as large as all else together, and nobody needs them any more.
+        self.runs[place] = self.runs[place]._replace(frames={})
 
     def finish(self, calibration: Calibration) -> None:
         """Do nothing."""
