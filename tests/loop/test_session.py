@@ -331,14 +331,14 @@ def test_person_and_agent_of_a_run_have_their_own_streams():
 
 
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path):
-    def peak(runs):
+    def peak(runs, name=""):
         tracemalloc.start()
-        record(small(task={"trials": runs, "trials_per_run": 1}), tmp_path / str(runs))
+        record(small(task={"trials": runs, "trials_per_run": 1}), tmp_path / f"{name}{runs}")
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
 
-    peak(2)  # caches are filled
+    peak(20, "first")  # caches are filled
     # The journal and files of a run, not of all of them: 20 runs have 0.27 MB of frames alone.
     assert peak(20) < peak(4) + 100_000
 
