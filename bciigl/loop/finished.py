@@ -27,17 +27,22 @@ class FinishedRuns:
 
     def __init__(self, protocol: Protocol, frames: Callable[[int], Frames]) -> None:
         self._protocol, self._frames = protocol, frames
-        self._runs: list[tuple[list[Trial], Calibration]] = []
+        self._runs: list[list[Trial]] = []
+        # What the last runs were estimated with, and how many there were before.
+        self._present: tuple[Calibration | None, int] = None, 0
 
     def add(self, trials: list[Trial], calibration: Calibration) -> None:
         """Keep the trials of a run that is over, and what they were estimated with."""
-        self._runs.append((trials, calibration))
+        if calibration is not self._present[0]:
+            self._present = calibration, len(self._runs)
+        self._runs.append(trials)
 
     def estimates(self, calibration: Calibration) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield contexts and, from the whole run, feedback of each run, (trials, voxels)."""
-        for run, (trials, known) in enumerate(self._runs, start=1):
+        known, before = self._present
+        for run, trials in enumerate(self._runs, start=1):
             given = (self._frames(run), self._protocol, calibration)
-            same = known is calibration
+            same = calibration is known and run > before
             context = np.array([each.context for each in trials]) if same else contexts(*given)
             yield context, feedback(*given)
 
@@ -46,6 +51,6 @@ class FinishedRuns:
         found = zip(self._runs, self.estimates(calibration), strict=True)
         arrays = {
             run: run_arrays(trials, *estimates)
-            for run, ((trials, _), estimates) in enumerate(found, start=1)
+            for run, (trials, estimates) in enumerate(found, start=1)
         }
         return joined_session(self._protocol, arrays, [None]).interactions
