@@ -93,7 +93,7 @@ def run_session(
                 frames, past = recorded.frames, recorded.trials
             who.end_run()
             over.add(past, present)
-            if session == "train":
+            if session == "train" and agent.calibration is None:
                 calibrator.add(frames)
             done += count
             progress(done, total)
