@@ -17,6 +17,7 @@ from sklearn.base import clone
 from bciigl.base.errors import BciiglError
 from bciigl.brain.events import Event
 from bciigl.learn.diagnose import VERDICTS, Verdict
+from bciigl.learn.interactions import Interactions
 from bciigl.loop.agent import Choice
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import frames_per_run
@@ -102,7 +103,7 @@ def check_agent(make: Callable[[], Any]) -> None:
     make : function
         Returns a new agent for `OPTIONS` options each time; all of them are alike.
     """
-    for name in ("begin_run", "act", "observe", "end_run", "explore"):
+    for name in ("recall", "begin_run", "act", "observe", "end_run", "explore"):
         _require(hasattr(make(), name), f"an agent should have the method {name}")
     known = {"context", "action", "feedback", "propensity", "catch"}
     asked = set(inspect.signature(make().observe).parameters)
@@ -124,7 +125,13 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
     rng = np.random.default_rng(1)
     found = []
     _require(agent.n_actions == OPTIONS, f"n_actions should be {OPTIONS}, got {agent.n_actions!r}")
+    past: list[tuple] = []
+    names = ("context", "action", "feedback", "propensity", "run")
     for run in range(4):
+        if past:
+            arrays = dict(zip(names, map(np.array, zip(*past, strict=True)), strict=True))
+            changes = _call(agent.recall, Interactions(**arrays, n_actions=OPTIONS))
+            _require(isinstance(changes, bool), "recall should return true or false")
         agent.begin_run(np.random.default_rng(run))
         for _ in range(100):
             context, feedback = rng.standard_normal((2, FEATURES))
@@ -136,6 +143,7 @@ def _guesses(agent: Any) -> list[tuple[int, float]]:
             _require(right, f"act should return {wanted}")
             found.append((int(choice.action), float(choice.propensity)))
             _call(agent.observe, context, choice.action, feedback, choice.propensity, catch=False)
+            past.append((context, choice.action, feedback, choice.propensity, run + 1))
         agent.end_run()
     return found
 

@@ -13,7 +13,7 @@ from bciigl.learn import ActionInclusiveIGL
 from bciigl.loop import record
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.schedule import frames_per_run, session_trials, trials_per_run
-from bciigl.recording.bids import write_description, write_run
+from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.layout import JOURNAL
 from bciigl.recording.trial import RecordedRun, RunId, Trial
 from bciigl.recording.truth import Truth
@@ -48,7 +48,7 @@ LEARNS = {
     "task": {"trials": 100, "trials_per_run": 75},
     "evaluation": {"test_trials": 1},
     "brain": {"region": {"size": 2}, "noise": 0.01},
-    "seed": 3,
+    "seed": 4,
 }
 
 
@@ -82,8 +82,15 @@ def made_up_run(protocol: Protocol, trials: int, rng: np.random.Generator) -> Re
     return RecordedRun(
         frames if separate else frames["imagination"],
         done,
-        rng.standard_normal((trials, len(REGION))),
         Truth(meant, match, imagined, judged),
+    )
+
+
+def made_up_estimates(run: RecordedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Return contexts and feedback in other units than those that the agent saw."""
+    return tuple(
+        2 * np.array([getattr(each, name) for each in run.trials])
+        for name in ("context", "feedback")
     )
 
 
@@ -95,6 +102,7 @@ def write_made_up(folder: Path, protocol: Protocol, seed: int = 0) -> dict[RunId
     runs = {place: made_up_run(protocol, count, rng) for place, count in places(protocol).items()}
     for place, run in runs.items():
         write_run(folder, protocol, REGION, place, run)
+        write_estimates(folder, protocol, place, *made_up_estimates(run))
     return runs
 
 

@@ -16,8 +16,9 @@ TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"], include_char
 
 def resolve(field: dict) -> dict:
     """Follow a reference, and take the first of several forms."""
-    if "oneOf" in field:
-        return resolve(field["oneOf"][0])
+    for several in ("oneOf", "anyOf"):
+        if "$ref" in field.get(several, [{}])[0]:
+            return resolve(field[several][0])
     return SCHEMA["$defs"][field["$ref"].split("/")[-1]] if "$ref" in field else field
 
 
@@ -26,7 +27,8 @@ def values(field: dict) -> st.SearchStrategy:
     for several in ("anyOf", "oneOf"):
         if several in field:
             # An enum beside any text: ids of bciigl, and of packages that are not installed here.
-            listed = [each for each in field[several] if "enum" in each]
+            others = any("$ref" in each for each in field[several])
+            listed = [each for each in field[several] if "enum" in each and not others]
             return st.one_of(*map(values, listed or field[several]))
     field = resolve(field)
     if "const" in field:
@@ -67,6 +69,8 @@ def _strings(field: dict) -> st.SearchStrategy:
     if "pattern" not in field:
         return WORDS
     is_name = field["pattern"].startswith("^[A-Za-z0-9]")
+    if field["pattern"].startswith("^[1-9]"):
+        return st.from_regex(field["pattern"][:-1] + r"\Z")
     return st.from_regex(r"\A[a-z0-9][A-Za-z0-9_-]{0,20}\Z") if is_name else TEXTS
 
 
@@ -101,6 +105,8 @@ def replaced(data: dict, path: tuple, value: object) -> dict:
     data = copy.deepcopy(data)
     parent = data
     for key in path[:-1]:
-        parent = parent.setdefault(key, {})
+        if isinstance(parent.get(key, ""), str):  # absent, or a word for a section
+            parent[key] = {}
+        parent = parent[key]
     parent[path[-1]] = value
     return data

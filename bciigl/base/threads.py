@@ -1,14 +1,27 @@
 """One thread for matrix products, so that results do not depend on the number of cores."""
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
 
+_within = threading.local()
 
-def one_thread() -> AbstractContextManager:
-    """Return a context in which BLAS uses one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS use one thread; within such a context another one costs nothing."""
+    if getattr(_within, "limited", False):
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        _within.limited = True
+        try:
+            yield
+        finally:
+            _within.limited = False
 
 
 @lru_cache(maxsize=1)

@@ -66,9 +66,11 @@ def learn(
     the dataset, for its report; with --out they are kept in that folder.
     """
     from bciigl.base.files import written_folder
+    from bciigl.estimate import UNCALIBRATED
     from bciigl.learn.persistence import check_saveable, write_learner
     from bciigl.recording import is_dataset, open_dataset
-    from bciigl.recording.layout import ESTIMATES
+    from bciigl.recording.calibration import write_calibration
+    from bciigl.recording.layout import CALIBRATION, ESTIMATES
     from bciigl.study import learning
     from bciigl.study.session_results import keep_results
 
@@ -91,8 +93,10 @@ def learn(
         with nullcontext() if out is None else written_folder(out) as temporary, steps() as report:
             how = {"seed": seed or 0, "one_right": not several_right, "report": report}
             results = learning.learn_with(sessions, wanted, **how)
+            how["calibration"] = UNCALIBRATED if dataset is None else dataset.calibration
             if out is not None:
                 write_learner(results[0].learner, temporary)
+                write_calibration(Path(temporary) / CALIBRATION, how["calibration"])
                 keep_results(Path(temporary), sessions, results, **how)
             if dataset is not None and usual:
                 try:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ def _recorded(
     from bciigl.learn import load_learner
     from bciigl.protocol import find
     from bciigl.recording import is_dataset
+    from bciigl.recording.calibration import read_calibration
+    from bciigl.recording.layout import CALIBRATION
 
     begun = resume is not None and is_dataset(resume)
     if resume is not None and out is not None:
@@ -120,9 +123,12 @@ def _recorded(
         if begun or wanted is None:
             loop.resume(folder, expected=wanted, progress=progress, **pace)
         else:
-            saved = None if policy is None else load_learner(policy)
+            saved = {}
+            if policy is not None:
+                calibration = read_calibration(Path(policy, CALIBRATION))
+                saved = {"policy": load_learner(policy), "calibration": calibration}
             paths = find(source or DEFAULT).parent
-            loop.record(wanted, folder, folder=paths, policy=saved, progress=progress, **pace)
+            loop.record(wanted, folder, folder=paths, progress=progress, **saved, **pace)
     return folder
 
 

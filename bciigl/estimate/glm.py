@@ -4,18 +4,20 @@ A frame is the sum of the responses to all events, of slow drift, and of noise t
 from one frame to the next. The events' amplitudes are estimated together, by generalised least
 squares with a ridge, in a window around those wanted.
 
-The response assumed is that of `bciigl.protocol.hrf`. nilearn has drift bases and statsmodels has
-autoregressive models, but both fit one series at a time; here the weights of the frames, which
-depend on times alone, are computed once and serve all voxels and trials.
+The response assumed is fmrisim's, or the person's own (`bciigl.protocol.hrf.basis`). nilearn has
+drift bases and statsmodels has autoregressive models, but both fit one series at a time; here the
+weights of the frames, which depend on times alone, are computed once and serve all voxels and
+trials.
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from bciigl.base.threads import one_thread
-from bciigl.protocol.hrf import event_response, response_length
+from bciigl.protocol.hrf import Weights, event_response, response_length
 from bciigl.protocol.model import Timing
 
 # Seconds: cosines of longer periods are taken for drift. The usual 128 s would cost a causal
@@ -32,21 +34,28 @@ SOLVABLE = 1e-6
 
 
 def estimate(
-    frames: np.ndarray, onsets: np.ndarray, weights: np.ndarray, timing: Timing
+    frames: np.ndarray,
+    onsets: np.ndarray,
+    weights: np.ndarray,
+    timing: Timing,
+    response: Weights = (),
+    coefficient: float | None = None,
 ) -> np.ndarray:
     """Return weighted sums of what events evoked, (sums, voxels); as in `frame.estimate`.
 
-    They are amplitudes: the peak of a lone event's response, shrunk by the ridge.
+    They are amplitudes: the peak of a lone event's response, shrunk by the ridge. `response` are
+    the weights of `hrf.basis`; the autocorrelation is estimated from the frames unless it is known.
     """
     with one_thread():
-        coefficient = autocorrelation(frames, onsets, timing)
+        if coefficient is None:
+            coefficient = autocorrelation(frames, onsets, timing)
         estimates = []
         for mine in weights:
             first, stop = _window(onsets[mine != 0], len(frames), timing)
-            inside, times = _events(onsets, first, stop, timing)
-            there, missing = _there(frames[first:stop])
-            how = (tuple(mine[inside]), coefficient, timing.tr, timing.event, missing)
-            estimates.append(_frame_weights(stop - first, times, *how) @ there)
+            inside, times = events(onsets, first, stop, timing)
+            present, missing = frames_there(frames[first:stop])
+            when = Window(stop - first, times, timing.tr, timing.event, missing, response)
+            estimates.append(_frame_weights(when, tuple(mine[inside]), coefficient) @ present)
     return np.array(estimates).reshape(len(weights), frames.shape[1])
 
 
@@ -57,35 +66,81 @@ def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> f
     together, and in steps of 0.1, so that the weights of frames can be kept.
     """
     first = max(len(frames) - round(WINDOW / timing.tr), 0)
-    _, times = _events(onsets, first, len(frames), timing)
-    there, missing = _there(frames[first:])
+    _, times = events(onsets, first, len(frames), timing)
+    present, missing = frames_there(frames[first:])
+    when = Window(len(frames) - first, times, timing.tr, timing.event, missing)
+    return rounded(*lagged_products(present, when))
+
+
+def lagged_products(there: np.ndarray, when: "Window") -> tuple[float, float]:
+    """Return the sum of products of neighbouring frames' noise, and that of its squares."""
     if not len(there):
-        return 0.0
+        return 0.0, 0.0
     centred = there - there.mean(axis=0)
-    length = len(frames) - first
-    design, system = _least_squares(length, times, timing.tr, timing.event, missing)
+    design, system = least_squares(when, 0.0)
     left = centred - design @ cho_solve(system, design.T @ centred)
-    power = np.vdot(left, left)
+    power = float(np.vdot(left, left))
     if power <= 1e-9 * np.vdot(centred, centred):  # as many events as frames leave nothing
-        return 0.0
-    if missing:
-        whole = np.zeros((length, left.shape[1]))
-        whole[_rows(length, missing)] = left
+        return 0.0, 0.0
+    if when.missing:
+        whole = np.zeros((when.frames, left.shape[1]))
+        whole[when.rows] = left
         left = whole
-    return float(np.clip(np.round(np.vdot(left[1:], left[:-1]) / power, 1), 0.0, 0.9) + 0.0)
+    return float(np.vdot(left[1:], left[:-1])), power
 
 
-def _there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+def rounded(products: float, power: float) -> float:
+    """Return an autocorrelation in steps of 0.1, 0 to 0.9."""
+    return float(np.clip(np.round(products / power, 1), 0.0, 0.9) + 0.0) if power else 0.0
+
+
+class Window(NamedTuple):
+    """All that a design depends on.
+
+    Attributes
+    ----------
+    frames : int
+        How many there are, with those missing.
+    times : tuple of float
+        Onsets of the events, in seconds from the beginning of the first frame.
+    tr, duration : float
+        Seconds from frame to frame, and of an event.
+    missing : tuple of int
+        Which frames are missing.
+    response : tuple of float
+        The weights of `hrf.basis`.
+    """
+
+    frames: int
+    times: tuple[float, ...]
+    tr: float
+    duration: float
+    missing: tuple[int, ...]
+    response: Weights = ()
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Indices of the frames that are there."""
+        return np.delete(np.arange(self.frames), self.missing)
+
+    @property
+    def lags(self) -> np.ndarray:
+        """Seconds from each onset to the middle of each frame that is there, (frames, events)."""
+        middle = (self.rows + 0.5) * self.tr
+        return middle[:, None] - np.array(self.times)
+
+
+def are_missing(frames: np.ndarray) -> np.ndarray:
+    """Return which frames are missing, (frames,): they are not numbers, in all voxels."""
+    return np.isnan(frames[:, :1]).any(axis=1)
+
+
+def frames_there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
     """Return the frames that are there, and the indices of those that are missing."""
-    missing = np.isnan(frames).all(axis=1)
+    missing = are_missing(frames)
     if not missing.any():
         return frames, ()
     return frames[~missing], tuple(np.flatnonzero(missing).tolist())
-
-
-def _rows(frames: int, missing: tuple[int, ...]) -> np.ndarray:
-    """Return the indices of the frames that are there."""
-    return np.delete(np.arange(frames), missing)
 
 
 def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
@@ -98,7 +153,7 @@ def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
     return max(first, 0), stop
 
 
-def _events(
+def events(
     onsets: np.ndarray, first: int, stop: int, timing: Timing
 ) -> tuple[np.ndarray, tuple[float, ...]]:
     """Return which events respond in a window, and their onsets in seconds from its beginning."""
@@ -109,58 +164,51 @@ def _events(
     return inside, tuple(np.round(since[inside], 6).tolist())
 
 
-@lru_cache(maxsize=64)
-def _design(
-    frames: int, times: tuple[float, ...], tr: float, duration: float, missing: tuple[int, ...]
-) -> np.ndarray:
-    """Return the regressors of the events, then those of drift, (frames there, regressors)."""
-    seconds = (np.arange(frames) + 0.5) * tr
-    responses = event_response(seconds[:, None] - np.array(times), duration)
+def drift(when: Window) -> np.ndarray:
+    """Return the regressors of drift, (frames there, regressors)."""
     # Cosines grow in number with the time they have to tell drift from events.
-    terms = np.arange(1 + int(2 * frames * tr / DRIFT_PERIOD))
-    drift = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, terms))
-    design = np.concatenate([responses.reshape(frames, len(times)), drift], axis=1)
-    if missing:
-        design = design[_rows(frames, missing)]
-    design.flags.writeable = False
-    return design
+    terms = np.arange(1 + int(2 * when.frames * when.tr / DRIFT_PERIOD))
+    return np.cos(np.pi / when.frames * np.outer(when.rows + 0.5, terms))
+
+
+def _design(when: Window) -> np.ndarray:
+    """Return the regressors of the events, then those of drift, (frames there, regressors)."""
+    # Events follow each other at the same lags: few responses are to be computed.
+    lags = np.round(when.lags, 6)
+    responses = np.zeros(lags.shape)
+    inside = (lags > 0) & (lags < response_length(when.duration))
+    different, place = np.unique(lags[inside], return_inverse=True)
+    found = event_response(different, when.duration, weights=when.response)
+    responses[inside] = found[place]
+    return np.concatenate([responses, drift(when)], axis=1)
 
 
 @lru_cache(maxsize=64)
-def _least_squares(
-    frames: int, times: tuple[float, ...], tr: float, duration: float, missing: tuple[int, ...]
-) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
-    """Return the design, and the factors of its normal equations."""
-    design = _design(frames, times, tr, duration, missing)
+def least_squares(when: Window, coefficient: float) -> tuple[np.ndarray, tuple[np.ndarray, bool]]:
+    """Return the design of AR(1) innovations, and the factors of its normal equations."""
+    design = whitened(_design(when), coefficient, np.diff(when.rows))
+    design.flags.writeable = False
     return design, cho_factor(design.T @ design + SOLVABLE * np.eye(design.shape[1]))
 
 
 @lru_cache(maxsize=5000)
-def _frame_weights(
-    frames: int,
-    times: tuple[float, ...],
-    mixture: tuple[float, ...],
-    coefficient: float,
-    tr: float,
-    duration: float,
-    missing: tuple[int, ...],
-) -> np.ndarray:
+def _frame_weights(when: Window, mixture: tuple[float, ...], coefficient: float) -> np.ndarray:
     """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
-    steps = np.diff(_rows(frames, missing))
-    design = _whitened(_design(frames, times, tr, duration, missing), coefficient, steps)
+    events, steps = len(when.times), np.diff(when.rows)
+    design = whitened(_design(when), coefficient, steps)
     ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
-    strongest = (design[:, : len(times)] ** 2).sum(axis=0).max(initial=0.0)
+    strongest = (design[:, :events] ** 2).sum(axis=0).max(initial=0.0)
     # It is 0 where all frames are missing that tell of events.
-    ridge[: len(times)] = RIDGE * strongest or SOLVABLE
+    ridge[:events] = RIDGE * strongest or SOLVABLE
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])
-    wanted[: len(times)] = mixture
+    wanted[:events] = mixture
     weights = _whitened_transposed(design @ cho_solve(system, wanted), coefficient, steps)
     weights.flags.writeable = False
     return weights
 
 
-def _whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
+def whitened(series: np.ndarray, coefficient: float, steps: np.ndarray) -> np.ndarray:
     """Return the innovations of an AR(1) series; a step is more than 1 after missing frames."""
     innovations = series.copy()
     if len(series):

@@ -1,27 +1,26 @@
 """The context and the feedback of each trial, from frames and a protocol's times."""
 
 import math
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.threads import one_thread
 from bciigl.estimate import frame, glm
+from bciigl.estimate.calibration import UNCALIBRATED, Calibration
+from bciigl.estimate.frames import Frames, Recordings, checked, onsets
 from bciigl.protocol import Protocol, schedule
 from bciigl.protocol.schedule import trial_seconds, trial_start
 
-_ESTIMATES = {"glm": glm.estimate, "frame": frame.estimate}
 _CONTEXT = {"imagination": 1.0}
 # With fewer of the frames that follow an event there is nothing to estimate its response from.
 ENOUGH_FRAMES = 0.5
-Frames = np.ndarray | dict[str, np.ndarray]
-"""Frames of a run, (frames, voxels); by name where there are several series."""
-Recordings = dict[tuple[str, ...], np.ndarray]
-"""Frames by the kinds of event in them."""
 
 
-def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
+def contexts(
+    frames: Frames, protocol: Protocol, calibration: Calibration = UNCALIBRATED
+) -> np.ndarray:
     """Return the context of each trial of a run, (trials, voxels).
 
     Each is estimated from the frames complete when the agent decides, as `context` does while the
@@ -35,113 +34,103 @@ def contexts(frames: Frames, protocol: Protocol) -> np.ndarray:
         is enough.
     protocol : Protocol
         When the events were, and how to estimate what they evoked.
+    calibration : Calibration, optional
+        What is known of the person and the noise, from other runs.
     """
-    recordings = _checked(frames, protocol, _CONTEXT)
+    recordings = checked(frames, protocol, _CONTEXT)
     trials, voxels = _whole_trials(recordings, protocol)
-    found = [_context(recordings, protocol, trial) for trial in range(trials)]
+    with one_thread():
+        found = [_context(recordings, protocol, trial, calibration) for trial in range(trials)]
     return np.array(found).reshape(trials, voxels)
 
 
-def context(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
+def context(
+    frames: Frames, protocol: Protocol, trial: int, calibration: Calibration = UNCALIBRATED
+) -> np.ndarray:
     """Return the context of one trial, (voxels,), while its run goes on.
 
     `frames` begin with the run; those not complete when the agent decides are not used.
     """
-    return _context(_checked(frames, protocol, _CONTEXT), protocol, trial)
+    return _context(checked(frames, protocol, _CONTEXT), protocol, trial, calibration)
 
 
-def feedback(frames: Frames, protocol: Protocol) -> np.ndarray:
+def feedback(
+    frames: Frames, protocol: Protocol, calibration: Calibration = UNCALIBRATED
+) -> np.ndarray:
     """Return the feedback of each trial of a run, (trials, voxels), from the whole run.
 
     As in `contexts`; of several series, those with perception and judgment are enough.
     """
     weights = _feedback_weights(protocol)
-    recordings = _checked(frames, protocol, weights)
+    recordings = checked(frames, protocol, weights)
     trials, _ = _whole_trials(recordings, protocol)
-    return _estimates(recordings, protocol, weights, range(trials))
+    return _estimates(recordings, protocol, weights, range(trials), calibration)
 
 
-def feedback_so_far(frames: Frames, protocol: Protocol, trial: int) -> np.ndarray:
+def feedback_so_far(
+    frames: Frames, protocol: Protocol, trial: int, calibration: Calibration = UNCALIBRATED
+) -> np.ndarray:
     """Return the feedback of one trial, (voxels,), from frames complete at the trial's end."""
     weights = _feedback_weights(protocol)
-    recordings = _checked(frames, protocol, weights)
+    recordings = checked(frames, protocol, weights)
     seen = _until(recordings, protocol, trial, trial_seconds(protocol))
-    return _estimates(seen, protocol, weights, [trial])[0]
+    return _estimates(seen, protocol, weights, [trial], calibration)[0]
 
 
-def _context(recordings: Recordings, protocol: Protocol, trial: int) -> np.ndarray:
+def _context(
+    recordings: Recordings, protocol: Protocol, trial: int, calibration: Calibration
+) -> np.ndarray:
     seen = _until(recordings, protocol, trial, schedule.decision_time(protocol.timing))
-    return _estimates(seen, protocol, _CONTEXT, [trial])[0]
+    return _estimates(seen, protocol, _CONTEXT, [trial], calibration)[0]
 
 
 def _feedback_weights(protocol: Protocol) -> dict[str, float]:
     return {kind: getattr(protocol.feedback, kind) for kind in protocol.task.events[1:]}
 
 
-def _checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:
-    """Return frames as recordings by the kinds of event in them, if those needed are there."""
-    planned = schedule.series(protocol)
-    if isinstance(frames, dict) != (len(planned) > 1):
-        expected = "a series for each kind of event" if len(planned) > 1 else "one series"
-        raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
-    named = frames if isinstance(frames, dict) else {"": frames}
-    covered = {kind for name in named for kind in planned.get(name, ())}
-    if not set(needed) <= covered or not set(named) <= set(planned):
-        raise BciiglError(
-            f"frames should be of {', '.join(planned)}, got {', '.join(map(str, named))}"
-        )
-    try:
-        # In one order in memory, on which the last bits of a matrix product depend.
-        recordings = {planned[name]: np.asarray(each, order="C") for name, each in named.items()}
-        if any(each.dtype.kind not in "buif" for each in recordings.values()):
-            raise TypeError
-    except (TypeError, ValueError):
-        raise BciiglError("frames should be real numbers of shape (frames, voxels)") from None
-    shapes = {each.shape for each in recordings.values()}
-    if len(shapes) > 1 or len(next(iter(shapes))) != 2:
-        shown = ", ".join(map(str, sorted(shapes)))
-        raise BciiglError(f"frames should be of one shape (frames, voxels), got {shown}")
-    for each in recordings.values():
-        missing = np.isnan(each).all(axis=1)
-        if not np.isfinite(each).all(where=~missing[:, None]):
-            raise BciiglError("frames should be finite numbers, or missing in all voxels")
-    return recordings
-
-
 def _estimates(
-    recordings: Recordings, protocol: Protocol, weights: dict[str, float], trials: Sequence[int]
+    recordings: Recordings,
+    protocol: Protocol,
+    weights: dict[str, float],
+    trials: Sequence[int],
+    calibration: Calibration,
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked, (trials, voxels)."""
     if not len(trials):
         return np.zeros((0, next(iter(recordings.values())).shape[1]))
-    return sum(
-        _from_series(frames, protocol, kinds, weights, trials)
+    found = sum(
+        _from_series(frames, protocol, kinds, weights, trials, calibration)
         for kinds, frames in recordings.items()
         if not set(kinds).isdisjoint(weights)
     )
+    return calibration.normalised(found)
 
 
 def _from_series(
-    frames: np.ndarray, protocol: Protocol, kinds: Sequence[str], weights: dict, trials: Sequence
+    frames: np.ndarray,
+    protocol: Protocol,
+    kinds: Sequence[str],
+    weights: dict[str, float],
+    trials: Sequence[int],
+    calibration: Calibration,
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
     trials = np.asarray(trials, int)
-    seconds = len(frames) * protocol.timing.tr - protocol.timing.burn_in
-    begun = max(math.ceil(seconds / trial_seconds(protocol)), trials.max(initial=-1) + 1)
-    offsets = schedule.event_offsets(protocol)
-    onsets = np.add.outer(
-        [trial_start(protocol, trial) for trial in range(begun)], [offsets[kind] for kind in kinds]
-    )
-    wanted = np.zeros((len(trials), begun, len(kinds)))
+    when = onsets(protocol, kinds, len(frames), trials.max() + 1)
+    wanted = np.zeros((len(trials), *when.shape))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
-    wanted = wanted.reshape(len(trials), onsets.size)
-    missing = np.isnan(frames).all(axis=1)
-    estimate = partial(
-        _ESTIMATES[protocol.estimate], frames, onsets.ravel(), timing=protocol.timing
-    )
+    wanted = wanted.reshape(len(trials), when.size)
+
+    def estimate(mine: np.ndarray) -> np.ndarray:
+        given = (frames, when.ravel(), mine, protocol.timing)
+        if protocol.estimate.method == "frame":
+            return frame.estimate(*given)
+        return glm.estimate(*given, calibration.response, calibration.autocorrelation)
+
+    missing = glm.are_missing(frames)
     if not missing.any():
         return estimate(wanted)
-    first = onsets[trials][:, [kind in weights for kind in kinds]].min(axis=1)
+    first = when[trials][:, [kind in weights for kind in kinds]].min(axis=1)
     last = np.array([trial_start(protocol, trial + 1) for trial in trials])
     sampled = (np.arange(len(missing)) + 0.5) * protocol.timing.tr
     mine = (sampled > first[:, None]) & (sampled < last[:, None])

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import AGENTS, Specification
+from bciigl.estimate import UNCALIBRATED, Calibration
 from bciigl.learn import ActionInclusiveIGL
 from bciigl.learn.diagnose import TRUST
+from bciigl.learn.interactions import Interactions
 from bciigl.learn.persistence import check_saveable
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Agent as Settings
-from bciigl.protocol.schedule import run_count
+from bciigl.protocol.schedule import parse_interval, run_count
 
 
 class Choice(NamedTuple):
@@ -32,7 +34,7 @@ class Agent:
 
     A run begins with `begin_run` and ends with `end_run`; in each of its trials the agent is asked
     to `act`, and then shown what came of it to `observe`. On catch trials, where the experimenter
-    guesses, it only observes.
+    guesses, it only observes. Between runs it may `recall` all trials before.
 
     Parameters
     ----------
@@ -44,14 +46,39 @@ class Agent:
     rng : numpy.random.Generator
         To guess with, in the present run. A session whose agent draws from it alone can be resumed
         after a stop.
+    calibration : Calibration or None
+        What all contexts are estimated with, if that is fixed.
     """
+
+    calibration: Calibration | None = None
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = n_actions
         self.rng = np.random.default_rng(0)
 
+    def recall(self, past: Interactions) -> bool:
+        """Take notice of all trials before, and tell whether estimates may change their units.
+
+        Called before each run but the first, with time to learn, of agents whose class defines it.
+        What was learned of the person's response and of the noise changes the units of estimates
+        from run to run; a policy is in the units of what it was learned from.
+
+        Parameters
+        ----------
+        past : Interactions
+            The trials of all runs before, estimated anew with all that is known by now; feedback is
+            from whole runs.
+
+        Returns
+        -------
+        bool
+            Whether the next run should be estimated in the same units as `past`. If not, it is
+            in those of the run before.
+        """
+        return True
+
     def begin_run(self, rng: np.random.Generator) -> None:
-        """Get ready for a run, with time to learn and random numbers to guess with."""
+        """Get ready for a run, with random numbers to guess with."""
         self.rng = rng
 
     def act(self, context: np.ndarray) -> Choice:
@@ -94,9 +121,18 @@ class Agent:
 
 
 class FixedAgent(Agent):
-    """Guesses by a policy, a learner fitted to as many options and voxels, and learns nothing."""
+    """Guesses by a policy, a learner fitted to as many options and voxels, and learns nothing.
 
-    def __init__(self, n_actions: int, n_features: int, policy: BaseEstimator) -> None:
+    All is estimated with the calibration that the policy was learned with.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        n_features: int,
+        policy: BaseEstimator,
+        calibration: Calibration = UNCALIBRATED,
+    ) -> None:
         super().__init__(n_actions)
         check_saveable(policy)
         check_is_fitted(policy)
@@ -105,7 +141,12 @@ class FixedAgent(Agent):
                 f"the policy is for {policy.n_actions_} options and {policy.n_features_in_} "
                 f"voxels, but the protocol has {n_actions} and {n_features}"
             )
-        self.policy = policy
+        if calibration.whitening is not None and len(calibration.whitening) != n_features:
+            raise BciiglError(
+                f"the policy's calibration is for {len(calibration.whitening)} voxels, but the "
+                f"protocol has {n_features}"
+            )
+        self.policy, self.calibration = policy, calibration
 
     def act(self, context: np.ndarray) -> Choice:
         """Return what the policy chooses."""
@@ -113,19 +154,24 @@ class FixedAgent(Agent):
 
 
 class LearningAgent(Agent):
-    """Guesses uniformly in the first runs, then learns between runs and guesses what it learned.
+    """Guesses uniformly in the first runs, then learns now and then and guesses what it learned.
 
-    It learns by `ActionInclusiveIGL` from all runs before. Match and mismatch are told apart by the
-    uniform guesses and the catch trials, never by guesses the agent has improved. It keeps to the
-    last policy that could be trusted, by the learner's own verdict; as long as there was none, it
-    continues to guess uniformly.
+    It learns by `ActionInclusiveIGL` from all trials before. Match and mismatch are told apart by
+    the uniform guesses and the catch trials, never by guesses the agent has improved. It keeps to
+    the last policy that could be trusted, by the learner's own verdict; as long as there was none,
+    it continues to guess uniformly.
+
+    A policy is good for contexts in the units that it was learned in. So the agent changes to those
+    of a new calibration when it has learned a policy in them, and keeps to its units otherwise.
 
     Parameters
     ----------
     n_actions : int
         How many options there are.
-    uniform_runs, learn_every : int
-        How many runs are guessed uniformly at first, and how many pass before it learns again.
+    uniform_runs : int
+        How many runs are guessed uniformly at first.
+    learn_every : int or str
+        When it learns again: after a number of runs, or of trials (``"10 trials"``).
     epsilon : float
         How often it still guesses uniformly afterwards; 0 to commit to what it learned.
     catch_match_rate : float, optional
@@ -137,7 +183,7 @@ class LearningAgent(Agent):
         n_actions: int,
         *,
         uniform_runs: int,
-        learn_every: int = 1,
+        learn_every: int | str = 1,
         epsilon: float = 0.0,
         catch_match_rate: float | None = None,
     ) -> None:
@@ -145,24 +191,20 @@ class LearningAgent(Agent):
         self.uniform_runs, self.learn_every = uniform_runs, learn_every
         self.epsilon, self.catch_match_rate = epsilon, catch_match_rate
         self.policy: ActionInclusiveIGL | None = None
+        self._every, self._unit = parse_interval(learn_every)
+        self._since: int | None = None  # how many runs or trials ago it learned
+        self._runs = 0
+        # In the units of the present run: trials of the runs before, and of this one.
+        self._past: Interactions | None = None
         self._observed: list[tuple] = []
-        self._ends: list[int] = []  # how many trials had been observed at the end of each run
-        self._tried = uniform_runs - learn_every  # how many runs it last learned from
 
-    def begin_run(self, rng: np.random.Generator) -> None:
-        """Learn, if it is time to."""
-        super().begin_run(rng)
-        runs = len(self._ends)
-        if runs < self.uniform_runs:
-            return
-        due = runs - (runs - self.uniform_runs) % self.learn_every
-        # More than one is due where runs were observed without guessing.
-        for each in range(due, self._tried, -self.learn_every):
-            learner = self._learned(self._ends[each - 1])
-            if learner is not None and learner.diagnose().verdict == TRUST:
-                self.policy = learner
-                break
-        self._tried = due
+    def recall(self, past: Interactions) -> bool:
+        """Learn, if it is time to, and change to new units if there is no policy in the old."""
+        learned = self._learn(past)
+        changes = learned or self.policy is None
+        self._past = past if changes else self._so_far()
+        self._observed = []
+        return changes
 
     def act(self, context: np.ndarray) -> Choice:
         """Return a guess: uniform, or what the policy chooses."""
@@ -183,22 +225,52 @@ class LearningAgent(Agent):
         *,
         catch: bool = False,
     ) -> None:
-        """Keep a trial to learn from."""
-        self._observed.append((context, action, feedback, propensity, len(self._ends), catch))
+        """Keep a trial to learn from, and learn if it is time to within a run."""
+        self._observed.append((context, action, feedback, propensity, self._runs + 1, catch))
+        if self._unit == "trials" and self._since is not None:
+            self._since += 1
+            self._learn()
 
     def end_run(self) -> None:
         """Count the run."""
-        self._ends.append(len(self._observed))
+        self._runs += 1
+        if self._unit == "runs" and self._since is not None:
+            self._since += 1
 
-    def _learned(self, trials: int) -> ActionInclusiveIGL | None:
-        """Return what is learned from the first trials; None if there are none."""
-        if not trials:
+    def _learn(self, trials: Interactions | None = None) -> bool:
+        """Learn, if it is time to, from trials or all so far; tell whether the policy is new."""
+        waiting = self._since is not None and self._since < self._every
+        if waiting or self._runs < self.uniform_runs:
+            return False
+        self._since = 0
+        learner = self._learned(self._so_far() if trials is None else trials)
+        if learner is None or learner.diagnose().verdict != TRUST:
+            return False
+        self.policy = learner
+        return True
+
+    def _so_far(self) -> Interactions | None:
+        """Return all trials up to now in the units of the present run; None if there are none."""
+        if not self._observed:
+            return self._past
+        names = ("context", "action", "feedback", "propensity", "run", "catch")
+        new = dict(zip(names, map(np.array, zip(*self._observed, strict=True)), strict=True))
+        if self._past is None:
+            return Interactions(**new)
+        catch = self._past.catch
+        old = {name: getattr(self._past, name) for name in names}
+        old["catch"] = np.zeros(self._past.trials, bool) if catch is None else catch
+        return Interactions(**{name: np.concatenate([old[name], new[name]]) for name in names})
+
+    def _learned(self, trials: Interactions | None) -> ActionInclusiveIGL | None:
+        """Return what is learned from trials; None if there are none."""
+        if trials is None or not trials.trials:
             return None
-        observed = zip(*self._observed[:trials], strict=True)
-        context, action, feedback, propensity, run, catch = map(np.array, observed)
-        known = self.catch_match_rate if catch.any() else None
+        catch = trials.catch
+        known = None if catch is None or not catch.any() else self.catch_match_rate
         learner = ActionInclusiveIGL(n_actions=self.n_actions, match_rate=known)
-        return learner.fit(context, action, feedback, propensity=propensity, run=run, catch=catch)
+        how = {"propensity": trials.propensity, "run": trials.run, "catch": catch}
+        return learner.fit(trials.context, trials.action, trials.feedback, **how)
 
 
 def make_agent(
@@ -208,10 +280,12 @@ def make_agent(
     *,
     catch_match_rate: float | None = None,
     policy: BaseEstimator | None = None,
+    calibration: Calibration = UNCALIBRATED,
 ) -> Agent:
     """Return the agent of a protocol's section `agent`.
 
-    The specification's `make` gets the same arguments. `policy` is a fitted learner, if it is told.
+    The specification's `make` gets the same arguments. `policy` is a fitted learner, if it is told,
+    and `calibration` what it was learned with.
     """
     found = AGENTS.get(settings.policy)
     if (policy is not None) != (found.told == "policy"):
@@ -220,7 +294,7 @@ def make_agent(
             if policy is None
             else f"agent.policy is {found.id}: it takes no saved policy, {FIXED.id} does"
         )
-    told = {"catch_match_rate": catch_match_rate, "policy": policy}
+    told = {"catch_match_rate": catch_match_rate, "policy": policy, "calibration": calibration}
     return found.make(settings, n_actions, n_features, **told)
 
 
@@ -236,14 +310,15 @@ def _learning_sentence(protocol: Protocol) -> str:
     agent = protocol.agent
     if run_count(protocol, protocol.task.trials) <= agent.uniform_runs:
         return UNIFORM.sentence
-    every = "each run" if agent.learn_every == 1 else f"every {agent.learn_every} runs"
+    count, unit = parse_interval(agent.learn_every)
+    every = f"each {unit[:-1]}" if count == 1 else f"every {count} {unit}"
     first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
     explored = ", except that it went on guessing uniformly with a probability of "
     explored = f"{explored}{agent.epsilon:g}" if agent.policy == EPSILON_GREEDY.id else ""
     return (
         f"{UNIFORM.sentence} in {first}. From then on it learned after "
-        f"{every}, from all trials before and the feedback estimated up to each trial's end, by "
-        "AI-IGL (Xie et al., 2022), and guessed as the last policy chose that the learner itself "
+        f"{every}, from all trials before, by AI-IGL (Xie et al., 2022), and guessed as the last "
+        "policy chose that the learner itself "
         f"had found trustworthy{explored}; as long as there was none it guessed uniformly"
     )
 
@@ -256,7 +331,7 @@ UNIFORM = Specification(
 )
 FIXED = Specification(
     "fixed",
-    lambda settings, *shape, policy, **_: FixedAgent(*shape, policy),
+    lambda settings, *shape, policy, calibration, **_: FixedAgent(*shape, policy, calibration),
     "a policy learned before",
     "guessed by a policy that had been learned before and did not change",
     told="policy",

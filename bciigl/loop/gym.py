@@ -17,6 +17,7 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain.check import brain_findings
+from bciigl.estimate import Calibrator
 from bciigl.loop.participant import Participant
 from bciigl.loop.session import participant_of, run_steps
 from bciigl.loop.trials import Decision, Steps
@@ -28,7 +29,7 @@ from bciigl.source import make_source
 
 ENVIRONMENT = "bciigl/ClosedLoop-v0"
 LARGEST = 1e6
-"""Scanner units: far beyond any estimate, because Gymnasium asks for bounds."""
+"""Far beyond any estimate, because Gymnasium asks for bounds."""
 
 Observation = dict[str, Any]
 
@@ -40,8 +41,9 @@ class ClosedLoopEnv(gymnasium.Env):
     observation has the `context` of the decision to be made, and of the trial before it the
     `feedback`, the `guess` that was shown, and whether it was a `catch` trial, in which the
     experimenter's guess took the place of the action. What is not there, because no trial is before
-    or, in the end, no decision to come, is 0. `info` says of which `run`, from 1, and of which
-    `trial`, from 0, the context is.
+    or, in the end, no decision to come, is 0. Estimates are calibrated by the runs before, so their
+    units change from run to run (``estimate.normalise``). `info` says of which `run`, from 1, and
+    of which `trial`, from 0, the context is.
 
     Parameters
     ----------
@@ -99,11 +101,12 @@ class ClosedLoopEnv(gymnasium.Env):
 
     def _session(self, seed: int) -> Iterator[tuple[Participant, Steps, int]]:
         protocol = self._protocol.model_copy(update={"seed": seed})
-        source = make_source(protocol, self._folder)
+        source, calibrator = make_source(protocol, self._folder), Calibrator(protocol)
         for run, trials in enumerate(trials_per_run(protocol, protocol.task.trials), start=1):
             place = RunId("train", run)
             participant = participant_of(protocol, source, place, trials)
-            yield participant, run_steps(protocol, source, participant, place), run
+            given = (protocol, source, participant, place, calibrator.calibration)
+            yield participant, _calibrating(run_steps(*given), calibrator), run
 
     def _observed(
         self, feedback: np.ndarray, guess: int, catch: bool = False
@@ -114,6 +117,13 @@ class ClosedLoopEnv(gymnasium.Env):
         observation = dict(zip(("context", "feedback"), estimates, strict=True))
         observation |= {"guess": guess, "catch": int(catch)}
         return observation, {"run": self._run, "trial": trial}
+
+
+def _calibrating(steps: Steps, calibrator: Calibrator) -> Steps:
+    """Go through the steps of a run, after which its frames calibrate those to come."""
+    frames, status = yield from steps
+    calibrator.add(frames)
+    return frames, status
 
 
 gymnasium.register(ENVIRONMENT, entry_point="bciigl.loop.gym:ClosedLoopEnv")

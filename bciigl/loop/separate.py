@@ -9,7 +9,7 @@ from bciigl.base.seeds import Seed, run_seed
 from bciigl.brain import Brain, Event, Scanner
 from bciigl.brain.fmrisim_adapter import scale_to_noise
 from bciigl.brain.noise import RunPlan
-from bciigl.estimate import contexts, feedback_so_far
+from bciigl.estimate import UNCALIBRATED, Calibration, contexts, feedback_so_far
 from bciigl.loop.participant import Participant
 from bciigl.loop.trials import Decision, Steps
 from bciigl.protocol import Protocol
@@ -18,7 +18,11 @@ from bciigl.source import Source
 
 
 def separate_steps(
-    protocol: Protocol, source: Source, participant: Participant, place: RunId
+    protocol: Protocol,
+    source: Source,
+    participant: Participant,
+    place: RunId,
+    calibration: Calibration = UNCALIBRATED,
 ) -> Steps:
     """Let a run happen as in the paper's code.
 
@@ -34,14 +38,14 @@ def separate_steps(
         return {kind: each.astype(np.float32).astype(float) for kind, each in found.items()}
 
     frames = recorded([participant.imagine(number) for number in numbers])
-    seen = contexts(frames, protocol)
+    seen = contexts(frames, protocol, calibration)
     shown = []
     for number in numbers:
         shown.append((yield Decision(number, seen[number])))
     answers = (participant.answer(number, shown[number].action) for number in numbers)
     frames |= recorded([event for answer in answers for event in answer])
     for number in numbers:
-        feedback = feedback_so_far(frames, protocol, number)
+        feedback = feedback_so_far(frames, protocol, number, calibration)
         yield Trial(seen[number], *shown[number], feedback)
     return frames, {}
 

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Progress, silent
 from bciigl.base.seeds import run_seed
-from bciigl.estimate import feedback
+from bciigl.estimate import UNCALIBRATED, Calibration, Calibrator
 from bciigl.learn import load_learner, save_learner
 from bciigl.loop.agent import Agent, make_agent
+from bciigl.loop.finished import FinishedRuns
 from bciigl.loop.participant import Participant, SimulatedPerson
 from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
@@ -24,8 +25,9 @@ from bciigl.protocol.schedule import decision_seconds, series, session_trials, t
 from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
+from bciigl.recording.calibration import read_calibration, write_calibration
 from bciigl.recording.journal import Journal, JournalError
-from bciigl.recording.layout import POLICY, is_finished
+from bciigl.recording.layout import CALIBRATION, POLICY, is_finished
 from bciigl.recording.sink import DatasetSink, MemorySink
 from bciigl.recording.trial import RecordedRun, RunId, Trial
 from bciigl.recording.truth import Session
@@ -59,27 +61,58 @@ def run_session(
         Where it goes.
     """
     agents = {"train": agent, "test": Agent(agent.n_actions)}
+    calibrator = Calibrator(protocol)
     done, total = 0, sum(session_trials(protocol).values())
 
     def keep(place: RunId, number: int, trial: Trial) -> None:
         sink.keep(place, number, trial)
         progress(done + number + 1, total)
 
+    def known() -> Calibration:
+        """Return what the training runs so far have told, unless another is fixed."""
+        return calibrator.calibration if agent.calibration is None else agent.calibration
+
     for session, trials in session_trials(protocol).items():
+        present = known()
+        over = FinishedRuns(protocol, lambda run, session=session: sink.frames(RunId(session, run)))
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
-            place = RunId(session, run)
+            place, who = RunId(session, run), agents[session]
+            if session == "train" and run > 1 and _recalled(who, over, known()):
+                present = known()
+            who.begin_run(_agent_rng(protocol, place))
             past, finished = sink.past(place, count)
             if finished:
+                frames = sink.frames(place)
                 for trial in past:
-                    notify_agent(agents[session], trial)
+                    notify_agent(who, trial)
             else:
                 how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
-                recorded = simulate_run(protocol, source, agents[session], place, count, **how)
+                given = (protocol, source, who, place, count, present)
+                recorded = simulate_run(*given, **how)
                 sink.write(place, recorded)
-            agents[session].end_run()
+                frames, past = recorded.frames, recorded.trials
+            who.end_run()
+            over.add(past, present)
+            if session == "train" and agent.calibration is None:
+                calibrator.add(frames)
             done += count
             progress(done, total)
-    sink.finish()
+        # Learners get all of a session in the same units, those of the whole training session.
+        for run, estimates in enumerate(over.estimates(known()), start=1):
+            sink.write_estimates(RunId(session, run), *estimates)
+    sink.finish(known())
+
+
+def _recalled(agent: Agent, over: FinishedRuns, calibration: Calibration) -> bool:
+    """Show an agent all trials before, and return whether it changes to their units."""
+    # Nothing is computed for agents that would not look at it.
+    ignores = type(agent).recall is Agent.recall
+    return ignores or bool(agent.recall(over.interactions(calibration)))
+
+
+def _agent_rng(protocol: Protocol, place: RunId) -> np.random.Generator:
+    # Not the stream itself: it would lead to the seed, and that to the person's stream.
+    return np.random.default_rng(int(run_seed(protocol.seed, *place).rng("agent").integers(2**63)))
 
 
 def simulate_run(
@@ -88,34 +121,36 @@ def simulate_run(
     agent: Agent,
     place: RunId,
     trials: int,
+    calibration: Calibration = UNCALIBRATED,
     *,
     past: list[Trial] | tuple = (),
     keep: Keep = silent,
     lateness: Lateness = silent,
 ) -> RecordedRun:
-    """Let an agent and a person go through one run, of which some trials may be `past`."""
+    """Let an agent that has begun a run and a person go through it; some trials may be `past`."""
     participant = participant_of(protocol, source, place, trials)
-    # Not the stream itself: it would lead to the seed, and that to the person's stream.
-    drawn = run_seed(protocol.seed, *place).rng("agent").integers(2**63)
-    agent.begin_run(np.random.default_rng(int(drawn)))
 
     def on_guess(trial: int) -> None:
         lateness(max(source.elapsed() - decision_seconds(protocol, trial), 0.0))
 
-    steps = run_steps(protocol, source, participant, place, len(past))
+    steps = run_steps(protocol, source, participant, place, calibration, len(past))
     how = {"past": past, "keep": keep, "on_guess": on_guess}
     (frames, status), done = run_trials(steps, agent, participant, **how)
     truth = participant.truth([each.action for each in done])
-    return RecordedRun(frames, done, feedback(frames, protocol), truth, status)
+    return RecordedRun(frames, done, truth, status, calibration)
 
 
 def run_steps(
-    protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
+    protocol: Protocol,
+    source: Source,
+    participant: Participant,
+    place: RunId,
+    calibration: Calibration = UNCALIBRATED,
+    past: int = 0,
 ) -> Steps:
     """Return the steps of a run, of which some trials may be past."""
-    if len(series(protocol)) > 1:
-        return separate_steps(protocol, source, participant, place)
-    return trial_steps(protocol, source, participant, place, past)
+    given = (protocol, source, participant, place, calibration)
+    return separate_steps(*given) if len(series(protocol)) > 1 else trial_steps(*given, past)
 
 
 def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int) -> Participant:
@@ -128,10 +163,16 @@ def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int
     return SimulatedPerson(protocol, trials, rng, catch=place.session == "train")
 
 
-def agent_of(protocol: Protocol, voxels: int, policy: BaseEstimator | None = None) -> Agent:
+def agent_of(
+    protocol: Protocol,
+    voxels: int,
+    policy: BaseEstimator | None = None,
+    calibration: Calibration = UNCALIBRATED,
+) -> Agent:
     """Return the agent that a protocol asks for, with a fitted learner if its policy is fixed."""
-    rate, options = known_match_rate(protocol), len(protocol.task.options)
-    return make_agent(protocol.agent, options, voxels, catch_match_rate=rate, policy=policy)
+    told = {"catch_match_rate": known_match_rate(protocol)}
+    told |= {"policy": policy, "calibration": calibration}
+    return make_agent(protocol.agent, len(protocol.task.options), voxels, **told)
 
 
 def simulate(
@@ -168,6 +209,7 @@ def record(
     *,
     folder: str | os.PathLike | None = None,
     policy: BaseEstimator | None = None,
+    calibration: Calibration = UNCALIBRATED,
     agent: Agent | None = None,
     speed: float | None = None,
     progress: Progress = silent,
@@ -187,6 +229,8 @@ def record(
         What paths in the protocol are relative to.
     policy : estimator, optional
         A fitted learner, for the agent that keeps to it (``agent.policy: fixed``).
+    calibration : Calibration, optional
+        What the contexts that it learned from were estimated with (`Dataset.calibration`).
     agent : Agent, optional
         A custom agent, in place of the protocol's.
     speed : float, optional
@@ -204,9 +248,14 @@ def record(
         "source": source.fingerprint,
         "agent": agent and type(agent).__name__,
     }
-    agent = agent or agent_of(protocol, source.n_voxels, policy)
+    agent = agent or agent_of(protocol, source.n_voxels, policy, calibration)
     out = Path(os.path.abspath(out))
-    save_policy = silent if policy is None else partial(save_learner, policy, out / POLICY)
+
+    def save_policy() -> None:
+        if policy is not None:
+            save_learner(policy, out / POLICY)
+            write_calibration(out / POLICY / CALIBRATION, calibration)
+
     with closing(Journal.create(out, header, save_policy)) as journal:
         sink = DatasetSink(journal, protocol, source)
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
@@ -257,7 +306,8 @@ def resume(
             raise JournalError(f"{out}: was begun with another agent: {begun_with}")
         if agent is None:
             policy = load_learner(out / POLICY) if (out / POLICY).exists() else None
-            agent = agent_of(protocol, source.n_voxels, policy)
+            calibration = read_calibration(out / POLICY / CALIBRATION)
+            agent = agent_of(protocol, source.n_voxels, policy, calibration)
         sink = DatasetSink(journal, protocol, source)
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import silent
-from bciigl.estimate import context, feedback_so_far
+from bciigl.estimate import UNCALIBRATED, Calibration, context, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
@@ -34,7 +34,12 @@ Steps = Generator[Decision | Trial, Shown | None, Series]
 
 
 def trial_steps(
-    protocol: Protocol, source: Source, participant: Participant, place: RunId, past: int = 0
+    protocol: Protocol,
+    source: Source,
+    participant: Participant,
+    place: RunId,
+    calibration: Calibration = UNCALIBRATED,
+    past: int = 0,
 ) -> Steps:
     """Let a run happen, step by step, of which some trials were recorded before."""
     length = frames_per_run(protocol, participant.trials)
@@ -47,19 +52,20 @@ def trial_steps(
             if frame.status not in (OK, DUPLICATE):
                 status[frame.index] = frame.status
             if frame.values is not None and frame.status != DUPLICATE:
-                frames[frame.index] = frame.values
+                # Rounded as the recording keeps them, so that it tells all that was known.
+                frames[frame.index] = np.asarray(frame.values, np.float32)
         return frames[:stop]
 
     elapsed = trial_start(protocol, past) if past else 0.0
     source.begin_run(*place, length, elapsed=elapsed)
     for trial in range(participant.trials):
         source.announce(participant.imagine(trial))
-        seen = context(until(decision_seconds(protocol, trial)), protocol, trial)
+        seen = context(until(decision_seconds(protocol, trial)), protocol, trial, calibration)
         shown = yield Decision(trial, seen)
         for event in participant.answer(trial, shown.action):
             source.announce(event)
         rest = until(trial_start(protocol, trial + 1))
-        yield Trial(seen, *shown, feedback_so_far(rest, protocol, trial))
+        yield Trial(seen, *shown, feedback_so_far(rest, protocol, trial, calibration))
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)

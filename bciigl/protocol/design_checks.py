@@ -112,7 +112,7 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
             f"complete ({timing.tr:g} s); {remedy}"
         )
-    elif protocol.estimate == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
+    elif protocol.estimate.method == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
         field, about = "frame_lag", (("timing",), ("estimate",))
         message = (
             f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
@@ -209,7 +209,7 @@ def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:
         )
     elif protocol.feedback.judgment == 0:
         effect = "so nothing can be learned from it: a control only"
-        if protocol.recording == "shared" and protocol.estimate == "glm":
+        if protocol.recording == "shared" and protocol.estimate.method == "glm":
             effect = (
                 "and yet leak into it, as regression does not part neighbouring events entirely: "
                 "for a control leave them out of task.events"

@@ -12,7 +12,7 @@ from typing import Any
 from bciigl.base.errors import BciiglError, did_you_mean, printable
 from bciigl.protocol import yaml_reader
 from bciigl.protocol.design_checks import Finding, advice
-from bciigl.protocol.model import Mask, Protocol
+from bciigl.protocol.model import Mask, Protocol, estimate_section
 from bciigl.protocol.schema import field_notes
 from bciigl.protocol.validation import validate
 
@@ -126,6 +126,8 @@ def changed(data: Any, changes: Changes) -> Any:
         *sections, field = name.split(".")
         parent = data
         for section in sections:
+            if section == "estimate":  # which may be a word
+                parent[section] = estimate_section(parent.get(section))
             if not isinstance(parent.get(section), dict):
                 parent[section] = {}
             parent = parent[section]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -21,6 +22,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
+from bciigl.protocol.schedule import parse_interval
 
 EventKind = Literal["imagination", "perception", "judgment"]
 
@@ -74,9 +76,21 @@ def _option(value: Any) -> int | str:
     raise PydanticCustomError("option", message)
 
 
+def _interval(value: Any) -> int | str:
+    if not isinstance(value, bool) and parse_interval(value):
+        return value
+    message = "should be a whole number of runs from 1, or text such as '2 runs' or '10 trials'"
+    raise PydanticCustomError("interval", message)
+
+
 _WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 40}
 Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
+_RUNS = {"type": "integer", "minimum": 1, "maximum": 10_000}
+_COUNTED = {"type": "string", "pattern": "^[1-9][0-9]{0,3} (runs?|trials?)$"}
+Interval = Annotated[
+    int | str, PlainValidator(_interval), WithJsonSchema({"anyOf": [_RUNS, _COUNTED]})
+]
 VoxelIndex = Annotated[int, Field(ge=0, le=511)]
 Voxel = Annotated[tuple[VoxelIndex, VoxelIndex, VoxelIndex], Field(strict=False)]
 CENTER = field((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
@@ -276,6 +290,27 @@ class Feedback(Section):
     judgment: Share = field(0.5, "weight", "weight of the response to match or mismatch")
 
 
+class Estimate(Section):
+    """How responses to events are estimated; a plain word stands for the method."""
+
+    method: Literal["glm", "frame"] = field(
+        "glm", "choice", "an event's response by regression, or from one frame"
+    )
+    hrf: Literal["canonical", "individual"] = field(
+        "individual",
+        "choice",
+        "regression assumes fmrisim's response, or the person's own, fitted in the runs before",
+    )
+    normalise: bool = field(
+        True, "true or false", "estimates are in SDs of the noise, uncorrelated between voxels"
+    )
+
+
+def estimate_section(value: Any) -> Any:
+    """Return what a plain word for the method stands for; anything else as it is."""
+    return {"method": value} if isinstance(value, str) else value
+
+
 class Agent(Section):
     """How the guesses are made."""
 
@@ -285,8 +320,10 @@ class Agent(Section):
     epsilon: float = field(
         0.2, "share of trials", "how often epsilon-greedy guesses uniformly", gt=0, le=1
     )
-    uniform_runs: Runs = field(3, "runs", "runs guessed uniformly before the agent first learns")
-    learn_every: Runs = field(1, "runs", "the agent learns again each time this many runs are over")
+    uniform_runs: Runs = field(1, "runs", "runs guessed uniformly before the agent first learns")
+    learn_every: Interval = field(
+        1, "runs, or text", "how often the agent learns again: 2 (runs), '2 runs' or '10 trials'"
+    )
 
 
 class Evaluation(Section):
@@ -318,8 +355,8 @@ class Protocol(Section):
     recording: Literal["shared", "separate"] = field(
         "shared", "choice", "one BOLD series, or one per event kind as in the paper's code"
     )
-    estimate: Literal["glm", "frame"] = field(
-        "glm", "choice", "an event's response by regression, or from one frame"
+    estimate: Annotated[Estimate, BeforeValidator(estimate_section)] = Field(
+        Estimate(), description="how responses to events are estimated; a word is the method"
     )
     agent: Agent = Field(Agent(), description="how the guesses are made")
     learners: Learners = field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,6 +71,17 @@ def trials_per_run(protocol: Protocol, trials: int) -> list[int]:
     """Return how many of `trials` each run has; the last may have fewer."""
     full, rest = divmod(trials, protocol.task.trials_per_run)
     return [protocol.task.trials_per_run] * full + [rest] * (rest > 0)
+
+
+def parse_interval(value: int | str) -> tuple[int, str] | None:
+    """Return how many of what an interval such as 2 or ``"10 trials"`` is; None if it is none.
+
+    Whole numbers are of runs.
+    """
+    if isinstance(value, int):
+        return (value, "runs") if 1 <= value <= 10_000 else None
+    found = re.fullmatch(r"([1-9]\d{0,3}) (run|trial)s?", str(value))
+    return None if found is None else (int(found[1]), f"{found[2]}s")
 
 
 def session_hours(protocol: Protocol, trials: int) -> float:

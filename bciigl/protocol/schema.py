@@ -14,6 +14,10 @@ def _schema() -> dict[str, Any]:
         del part["title"]
         for field in part["properties"].values():
             field.pop("title", None)
+    # A word for the method stands for the section.
+    estimate = schema["properties"]["estimate"]
+    word = schema["$defs"]["Estimate"]["properties"]["method"]["enum"]
+    estimate["anyOf"] = [{"$ref": estimate.pop("$ref")}, {"enum": word, "type": "string"}]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "title": "bciigl protocol", **schema}
 
@@ -36,7 +40,7 @@ def fields() -> dict[FieldPath, dict[str, Any]]:
     def walk(part: dict[str, Any], path: FieldPath) -> None:
         for name, field in part["properties"].items():
             found.setdefault((*path, name), field)
-            for section in [field, *field.get("oneOf", [])]:
+            for section in [field, *field.get("oneOf", []), *field.get("anyOf", [])]:
                 if "$ref" in section:
                     walk(schema["$defs"][section["$ref"].split("/")[-1]], (*path, name))
 

@@ -14,8 +14,9 @@ from bciigl.brain.region import Region
 from bciigl.protocol import Protocol, dump
 from bciigl.protocol.schedule import event_offsets, series, trial_start
 from bciigl.recording import layout
+from bciigl.recording.calibration import calibration_arrays
 from bciigl.recording.layout import ESTIMATES, beside, run_stem, task_label, words, write_table
-from bciigl.recording.trial import RecordedRun, RunId, Trial, run_arrays
+from bciigl.recording.trial import RecordedRun, RunId, Trial
 from bciigl.recording.truth import Truth
 
 BIDS_VERSION = "1.10.0"
@@ -53,8 +54,9 @@ _TRUTH_COLUMNS = {
 # Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
 _ESTIMATE_FILES = (
     "protocol.yaml policy policies results.json decoded_rewards.npz report.html report_figures "
-    "*_interactions.npz *_frames.tsv *_mask.nii.gz"
+    "calibration.npz *_interactions.npz *_estimates.npz *_frames.tsv *_mask.nii.gz"
 ).split()
+_UNITS = {True: "in SDs of the noise", False: "in scanner units"}
 GROUPS = {
     "simulated": "A simulated brain",
     "replayed": "A recording, played back",
@@ -68,14 +70,15 @@ def write_description(
     """Write what a dataset says about itself, into a folder that exists."""
     (folder / layout.MASK).parent.mkdir(parents=True, exist_ok=True)
     _write_json(folder / layout.DESCRIPTION, _description(protocol.name, "raw"))
-    write_text(folder / "README.md", _README.format(name=protocol.name), overwrite=True)
+    readme = _README.format(name=protocol.name, units=_UNITS[protocol.estimate.normalise])
+    write_text(folder / "README.md", readme, overwrite=True)
     write_table(folder / "participants.tsv", {"participant_id": [layout.SUBJECT], "group": [group]})
     about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}
     _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
     columns = {"trial_type": {"Description": "What happens to the brain", "Levels": levels}}
     _write_json(folder / f"task-{task_label(protocol)}_events.json", columns | _COLUMNS)
-    name = f"{protocol.name}: contexts and feedback"
+    name = f"{protocol.name}: contexts and feedback, {_UNITS[protocol.estimate.normalise]}"
     _begin_derivative(folder / ESTIMATES, name, _ESTIMATE_FILES)
     write_text(folder / layout.PROTOCOL, dump(protocol), overwrite=True)
     write_image(folder / layout.MASK, *region.box(np.ones(len(region), np.uint8)))
@@ -89,7 +92,7 @@ def write_run(
     run: RecordedRun,
     sidecar: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run's recording, events, estimates and, if known, the truth; return the files."""
+    """Write a run's recording, events, interactions and, if known, the truth; return the files."""
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
     task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}
@@ -108,9 +111,8 @@ def write_run(
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
-    so_far = np.array([each.feedback for each in run.trials])
     with written_file(path) as temporary:
-        np.savez(temporary, **run_arrays(run.trials, run.feedback), feedback_so_far=so_far)
+        np.savez(temporary, **_interactions(run))
     written.append(path)
     if run.status:
         path = beside(folder / ESTIMATES, stem, "frames.tsv")
@@ -120,6 +122,26 @@ def write_run(
     if run.truth is not None:
         written.append(_write_truth(folder, protocol, place, run.truth))
     return written
+
+
+def _interactions(run: RecordedRun) -> dict[str, np.ndarray]:
+    """Return what the agent saw and did, and the calibration it was estimated with, as arrays."""
+    names = {name: name for name in ("context", "action", "propensity", "catch")}
+    names |= {"feedback_so_far": "feedback"}
+    arrays = {
+        name: np.array([getattr(each, of_trial) for each in run.trials])
+        for name, of_trial in names.items()
+    }
+    return arrays | calibration_arrays(run.calibration)
+
+
+def write_estimates(
+    folder: Path, protocol: Protocol, place: RunId, context: np.ndarray, feedback: np.ndarray
+) -> None:
+    """Write what learners get of a run: contexts and feedback in the units of the session."""
+    path = beside(folder / ESTIMATES, run_stem(protocol, *place), "estimates.npz")
+    with written_file(path) as temporary:
+        np.savez(temporary, context=context, feedback=feedback)
 
 
 def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
@@ -191,12 +213,16 @@ or mismatch.
   are uniform.
 - `*_bold.nii.gz` are the recorded voxels, in their place in the head.
 - `*_events.tsv` says when things happened and what was guessed. What was imagined is not in it.
-- `derivatives/bciigl` has the experiment (`protocol.yaml`) and, for each run, what imagination
-  evoked (`context`, from the frames before the decision alone), the guess (`action`, from 0) with
-  its `propensity`, whether it was a catch trial (`catch`), and what the guess evoked
-  (`feedback`, from the whole run; `feedback_so_far`, from the frames up to the trial's end, as the
-  agent got it). A trial with too few frames has no numbers there, and `*_frames.tsv`, if there is
-  one, says which frames of a run were missing or corrupt.
+- `derivatives/bciigl` has the experiment (`protocol.yaml`) and, for each run, what learners get
+  (`*_estimates.npz`): what imagination evoked (`context`, from the frames before the decision
+  alone) and what the guess evoked (`feedback`, from the whole run), both {units}.
+  `calibration.npz` has what they were estimated with, which all training runs together told.
+- `*_interactions.npz` has what the agent saw and did: `context`, the guess (`action`, from 0) with
+  its `propensity`, whether it was a catch trial (`catch`), and `feedback_so_far`, from the frames
+  up to the trial's end. It was estimated with what the runs before had told: `response`,
+  `whitening` and `autocorrelation`, where they are there.
+- A trial with too few frames has no numbers in these files, and `*_frames.tsv`, if there is one,
+  says which frames of a run were missing or corrupt.
 - `derivatives/truth`, where it is known, has what was imagined and judged. No agent and no
   label-free learner is given it; without this folder they learn the same.
 

@@ -14,13 +14,15 @@ from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.brain.images import read_image
 from bciigl.brain.region import Region
+from bciigl.estimate import Calibration
 from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import event_offsets, run_count, series, session_trials, trial_start
 from bciigl.recording import layout
+from bciigl.recording.calibration import read_calibration
 from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
-from bciigl.recording.trial import Frames, RecordedRun, Shown, run_arrays
+from bciigl.recording.trial import Frames, Shown
 from bciigl.recording.truth import Session, Truth
 
 ARRAYS = ("context", "action", "propensity", "catch", "feedback")
@@ -75,6 +77,11 @@ class Dataset:
             return joined_session(self.protocol, runs, truths)
         except ValueError as error:
             raise DatasetError(f"{self.folder}: {error}") from None
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What contexts and feedback were estimated with."""
+        return read_calibration(self.folder / ESTIMATES / layout.CALIBRATION)
 
     @cached_property
     def region(self) -> Region:
@@ -173,12 +180,7 @@ class Dataset:
 
 
 _WORDS = ["false", "true"]
-
-
-def session_of_runs(protocol: Protocol, runs: Mapping[int, RecordedRun]) -> Session:
-    """Return runs that are over, by their numbers, as one session."""
-    arrays = {number: run_arrays(each.trials, each.feedback) for number, each in runs.items()}
-    return joined_session(protocol, arrays, [each.truth for each in runs.values()])
+_ESTIMATES = ("_interactions.npz", "_estimates.npz")
 
 
 def joined_session(
@@ -237,18 +239,25 @@ def _events(path: Path) -> list[RecordedEvent]:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    arrays = read_arrays(path)
+    """Return the interactions of a run, with estimates in the units of the session if it has them.
+
+    Datasets of earlier versions have one file for both.
+    """
+    arrays, anew = read_arrays(path), path.with_name(path.name.replace(*_ESTIMATES))
     if "baseline" in arrays:  # as version 0.1 called it
         arrays.setdefault("catch", arrays.pop("baseline"))
+    estimates = read_arrays(anew) if anew.exists() else {}
+    arrays |= estimates
     for name in ARRAYS:
+        file = anew if name in estimates else path
         if name not in arrays:
-            raise DatasetError(f"{path}: has no array {name}{did_you_mean(name, arrays)}")
+            raise DatasetError(f"{file}: has no array {name}{did_you_mean(name, arrays)}")
         if not arrays[name].ndim or len(arrays[name]) != len(np.atleast_1d(arrays["context"])):
-            raise DatasetError(f"{path}: {name} should have one row for each trial")
+            raise DatasetError(f"{file}: {name} should have one row for each trial")
         if arrays[name].dtype.kind not in "buif":
-            raise DatasetError(f"{path}: {name} should be numbers, got {arrays[name].dtype}")
+            raise DatasetError(f"{file}: {name} should be numbers, got {arrays[name].dtype}")
         if arrays[name].ndim != (2 if name in ("context", "feedback") else 1):
-            raise DatasetError(f"{path}: {name} has the shape {arrays[name].shape}")
+            raise DatasetError(f"{file}: {name} has the shape {arrays[name].shape}")
     if not np.isin(arrays["catch"], (0, 1)).all():
         raise DatasetError(f"{path}: catch should be true or false for each trial")
     return arrays

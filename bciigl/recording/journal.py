@@ -21,7 +21,7 @@ from bciigl.base.json_files import parse_json
 from bciigl.base.progress import silent
 from bciigl.recording.layout import JOURNAL, POLICY
 
-VERSION = 2
+VERSION = 3
 
 
 class JournalError(BciiglError):
@@ -133,8 +133,8 @@ def _read(path: Path) -> tuple[dict[str, Any], int]:
             header = header or entry
             whole += len(line)
     version = header and header.get("version")
-    if version == 1:
-        raise JournalError(f"{path}: was begun by bciigl 0.1: resume it with that version")
+    if version in (1, 2):
+        raise JournalError(f"{path}: was begun by bciigl 0.{version}: resume it with that version")
     if version != VERSION:
         raise JournalError(f"{path}: is not a journal that this version can resume")
     return header, whole

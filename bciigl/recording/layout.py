@@ -20,6 +20,7 @@ DESCRIPTION = "dataset_description.json"
 JOURNAL = "journal.txt"
 PROTOCOL = ESTIMATES / "protocol.yaml"
 POLICY = ESTIMATES / "policy"
+CALIBRATION = "calibration.npz"
 MASK = ESTIMATES / SUBJECT / "func" / f"{SUBJECT}_desc-region_mask.nii.gz"
 
 

@@ -7,12 +7,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bciigl.base.files import remove_unfinished
+from bciigl.estimate import Calibration
 from bciigl.protocol import Protocol
-from bciigl.recording.bids import write_description, write_run
-from bciigl.recording.dataset import session_of_runs
+from bciigl.recording.bids import write_description, write_estimates, write_run
+from bciigl.recording.calibration import write_calibration
+from bciigl.recording.dataset import Dataset, joined_session
 from bciigl.recording.journal import Journal, JournalError
-from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.layout import CALIBRATION, ESTIMATES
+from bciigl.recording.trial import Frames, RecordedRun, RunId, Trial, run_arrays
 from bciigl.recording.truth import Session
 
 
@@ -21,6 +26,7 @@ class MemorySink:
     """Keeps runs in memory."""
 
     runs: dict[RunId, RecordedRun] = field(default_factory=dict)
+    estimates: dict[RunId, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
         """Return that nothing was recorded before."""
@@ -31,18 +37,32 @@ class MemorySink:
 
     def write(self, place: RunId, run: RecordedRun) -> None:
         """Keep a run."""
-        # Frames are as large as all else together, and nobody needs them any more.
-        self.runs[place] = run._replace(frames={})
+        self.runs[place] = run
 
-    def finish(self) -> None:
+    def frames(self, place: RunId) -> Frames:
+        """Return the frames of a run that has no final estimates yet."""
+        return self.runs[place].frames
+
+    def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
+        """Keep what learners get of a run."""
+        self.estimates[place] = context, feedback
+        # Frames are as large as all else together, and nobody needs them any more.
+        self.runs[place] = self.runs[place]._replace(frames={})
+
+    def finish(self, calibration: Calibration) -> None:
         """Do nothing."""
 
     def sessions(self, protocol: Protocol) -> dict[str, Session]:
         """Return what happened in each session."""
-        runs: dict[str, dict[int, RecordedRun]] = {}
-        for place, run in self.runs.items():
-            runs.setdefault(place.session, {})[place.run] = run
-        return {name: session_of_runs(protocol, mine) for name, mine in runs.items()}
+        found = {}
+        for name in dict.fromkeys(place.session for place in self.runs):
+            runs = {place: run for place, run in self.runs.items() if place.session == name}
+            arrays = {
+                place.run: run_arrays(run.trials, *self.estimates[place])
+                for place, run in runs.items()
+            }
+            found[name] = joined_session(protocol, arrays, [each.truth for each in runs.values()])
+        return found
 
 
 class DatasetSink:
@@ -51,6 +71,7 @@ class DatasetSink:
     def __init__(self, journal: Journal, protocol: Protocol, source: Any) -> None:
         self._folder, self._journal = journal.path.parent, journal
         self._protocol, self._source = protocol, source
+        self._dataset = Dataset(self._folder, protocol)
         remove_unfinished(self._folder)
         write_description(self._folder, protocol, source.region, source.group)
         self._known = _known(journal)
@@ -66,6 +87,10 @@ class DatasetSink:
         intact = all(path.is_file() and _digest(path) == each for path, each in paths.items())
         return past, self._digests is not None and intact
 
+    def frames(self, place: RunId) -> Frames:
+        """Return the frames of a run whose files are whole."""
+        return self._dataset.frames(*place)
+
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal; when this returns, the program may be killed."""
         self._journal.append({**place._asdict(), "trial": number, **trial.as_dict()})
@@ -79,8 +104,13 @@ class DatasetSink:
             self._journal.append({**place._asdict(), "written": digests})
             self._journal.sync()
 
-    def finish(self) -> None:
-        """Delete the journal: the dataset is complete."""
+    def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
+        """Write what learners get of a run."""
+        write_estimates(self._folder, self._protocol, place, context, feedback)
+
+    def finish(self, calibration: Calibration) -> None:
+        """Write what estimates were calibrated by, and delete the journal: all is complete."""
+        write_calibration(self._folder / ESTIMATES / CALIBRATION, calibration)
         self._journal.remove()
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bciigl.estimate import UNCALIBRATED, Calibration
 from bciigl.recording.truth import Truth
 
 Frames = np.ndarray | Mapping[str, np.ndarray]
@@ -66,7 +67,7 @@ class Trial(NamedTuple):
 
 
 class RecordedRun(NamedTuple):
-    """A run that is over, with feedback estimated from all of it, (trials, voxels).
+    """A run that is over, with the calibration that its trials were estimated with.
 
     Frames are not numbers where missing or corrupt; `status` has that of each frame not ok, by
     index.
@@ -74,13 +75,15 @@ class RecordedRun(NamedTuple):
 
     frames: Frames
     trials: list[Trial]
-    feedback: np.ndarray
     truth: Truth | None = None
     status: Mapping[int, str] = {}
+    calibration: Calibration = UNCALIBRATED
 
 
-def run_arrays(trials: Sequence[Trial], feedback: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the trials of a run as arrays, with feedback estimated from the whole run."""
-    names = ("context", "action", "propensity", "catch")
+def run_arrays(
+    trials: Sequence[Trial], context: np.ndarray, feedback: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the trials of a run as arrays, with contexts and feedback estimated anew."""
+    names = ("action", "propensity", "catch")
     arrays = {name: np.array([getattr(each, name) for each in trials]) for name in names}
-    return {**arrays, "feedback": feedback}
+    return {"context": context, **arrays, "feedback": feedback}

@@ -246,11 +246,12 @@ def _estimates(protocol: Protocol) -> Iterator[str]:
     how = (
         f"taken from one frame, that recorded {protocol.timing.frame_lag:g} s after its onset (or "
         "the last one there was)"
-        if protocol.estimate == "frame"
+        if protocol.estimate.method == "frame"
         else "estimated by generalised least squares with AR(1) noise and a ridge, together with "
         "the other events of its series and cosines for drift"
     )
     yield f"The response to an event was {how}."
+    yield from _calibration(protocol)
     weights = {kind: getattr(protocol.feedback, kind) for kind in protocol.task.events[1:]}
     used = [f"{kind} (weight {weight:g})" for kind, weight in weights.items() if weight]
     mixed = "the weighted sum of the responses to" if len(used) > 1 else "the response to"
@@ -259,6 +260,26 @@ def _estimates(protocol: Protocol) -> Iterator[str]:
         f"complete at the time of the decision; its feedback was {mixed} {listed(used)}, estimated "
         "from the whole run."
     )
+
+
+def _calibration(protocol: Protocol) -> Iterator[str]:
+    """Yield what the estimates took from the runs as a whole."""
+    estimate = protocol.estimate
+    fitted = estimate.method == "glm" and estimate.hrf == "individual"
+    if fitted:
+        yield (
+            "The haemodynamic response assumed was fmrisim's plus the three curves along which "
+            "people's responses differ most, weighted by the maximum a posteriori given the mean "
+            "responses to each kind of event in the training runs."
+        )
+    if estimate.normalise:
+        yield (
+            "Estimates were normalised by the noise: multiplied by the inverse square root of its "
+            "covariance between voxels, which was estimated from the residuals of the training "
+            "runs and shrunk."
+        )
+    if fitted or estimate.normalise:
+        yield "During the session, each run was estimated with what the runs before had told."
 
 
 def _learners(protocol: Protocol, learners: Sequence[str]) -> Iterator[str]:

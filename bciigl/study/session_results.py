@@ -15,11 +15,13 @@ from bciigl.base.files import remove_unfinished, write_text, written_file
 from bciigl.base.json_files import read_json
 from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
+from bciigl.estimate import UNCALIBRATED, Calibration
 from bciigl.learn import InputError, save_learner
 from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis
 from bciigl.recording import Dataset, DatasetError, Session
-from bciigl.recording.layout import ESTIMATES
+from bciigl.recording.calibration import write_calibration
+from bciigl.recording.layout import CALIBRATION, ESTIMATES
 from bciigl.study import learning
 from bciigl.study.learning import Result, Sessions, learn_from, select
 from bciigl.study.results import Kept
@@ -89,7 +91,8 @@ def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessio
     except DatasetError:
         learners = ()  # all of them need the truth, which is not known
     results = learning.learn_with(sessions, learners, seed=seed, report=report)
-    keep_results(dataset.folder / ESTIMATES, sessions, results, seed=seed, report=report)
+    how = {"seed": seed, "calibration": dataset.calibration, "report": report}
+    keep_results(dataset.folder / ESTIMATES, sessions, results, **how)
     return sessions, results
 
 
@@ -100,9 +103,13 @@ def keep_results(
     *,
     seed: int = 0,
     one_right: bool = True,
+    calibration: Calibration = UNCALIBRATED,
     report: Notify = silent,
 ) -> None:
-    """Write what was learned to a folder that exists, in place of earlier results there."""
+    """Write what was learned to a folder that exists, in place of earlier results there.
+
+    `calibration` is that of the contexts, which policies are kept with.
+    """
     train, _ = sessions["train"]
     document = SessionResults(
         bciigl=__version__,
@@ -126,6 +133,7 @@ def keep_results(
     for each in results:
         if hasattr(each.learner, "_learned"):  # a yardstick is not a policy to keep
             save_learner(each.learner, folder / POLICIES / each.learner_id)
+            write_calibration(folder / POLICIES / each.learner_id / CALIBRATION, calibration)
         if not LEARNERS.get(each.learner_id).told:
             found = each.learner.decode(train.feedback, train.action, run=train.run)
             decoded[each.learner_id] = found

@@ -7,7 +7,7 @@ from bciigl.study.grid import Study
 NAME = "table2"
 PUBLISHED_NOISE = (0.01, 0.05, 0.1)
 FURTHER_NOISE = (0.2, 0.5, 1.0)
-SEPARATE = {"recording": "separate", "estimate": "frame"}
+SEPARATE = {"recording": "separate", "estimate": {"method": "frame", "normalise": False}}
 
 
 def table2(
@@ -48,7 +48,7 @@ def departures(protocol: Protocol) -> list[str]:
             "signal: a lone event peaks at 0.5 noise SDs whatever comes after; the released code"
             " scales each run by its maximum.",
         ]
-    if protocol.estimate == "glm":
+    if protocol.estimate.method == "glm":
         differences.append(
             "estimates: regression per event, contexts from frames before the guess alone; the"
             " released code takes one frame 4 s after onset."

@@ -150,7 +150,9 @@ def test_lone_event_is_shrunk_alike_whatever_the_tr_and_the_noise():
         timing, frames = Timing(tr=tr, event=event), int(150 / tr)
         response = regressors(frames, [60.0], timing)
         for coefficient in (0.0, 0.3, 0.6):
-            weights = glm._frame_weights(frames, (60.0,), (1.0,), coefficient, tr, event, ())
+            weights = glm._frame_weights(
+                glm.Window(frames, (60.0,), tr, event, ()), (1.0,), coefficient
+            )
             # The constant and a cosine take up to a third of what a long response tells in 150 s.
             assert weights @ response[:, 0] == pytest.approx(1 / 3, abs=0.07)
 
@@ -256,8 +258,9 @@ def test_as_many_events_as_frames_leave_no_noise():
 def test_gain_depends_little_on_the_autocorrelation():
     onsets = np.arange(12.0, 400.0, 9.0)
     response = regressors(276, onsets[20:21])[:, 0]
+    window = glm.Window(276, tuple(onsets), 1.5, 2.0, ())
     gains = [
-        glm._frame_weights(276, tuple(onsets), tuple(np.eye(44)[20]), each, 1.5, 2.0, ()) @ response
+        glm._frame_weights(window, tuple(np.eye(44)[20]), each) @ response
         for each in (0.0, 0.2, 0.4)
     ]
     # So that runs between which the coefficient differs by a step or two are comparable.
@@ -265,10 +268,10 @@ def test_gain_depends_little_on_the_autocorrelation():
 
 
 def test_what_is_kept_cannot_be_changed():
+    window = glm.Window(20, (3.0, 12.0), 1.5, 2.0, ())
     kept = (
-        glm._design(20, (3.0, 12.0), 1.5, 2.0, ()),
-        glm._least_squares(20, (3.0, 12.0), 1.5, 2.0, ())[0],
-        glm._frame_weights(20, (3.0, 12.0), (1.0, 0.0), 0.3, 1.5, 2.0, ()),
+        glm.least_squares(window, 0.3)[0],
+        glm._frame_weights(window, (1.0, 0.0), 0.3),
     )
     for each in kept:
         with pytest.raises(ValueError, match="read-only"):

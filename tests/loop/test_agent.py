@@ -1,5 +1,6 @@
 """Agents: honest propensities, when they learn and from what, and what they are refused."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from recordings import some_policy
 from sklearn.exceptions import NotFittedError
 
 from bciigl.base.errors import BciiglError
+from bciigl.estimate import Calibration
 from bciigl.learn import ActionInclusiveIGL, SupervisedCeiling, save_learner
+from bciigl.learn.interactions import Interactions
 from bciigl.loop import Agent, Choice, FixedAgent, LearningAgent
 from bciigl.loop.agent import make_agent
 from bciigl.protocol.model import Agent as Settings
@@ -38,6 +41,21 @@ def committed(epsilon: float, seed: int = 0) -> LearningAgent:
     agent.begin_run(rng(seed))
     agent.policy = learned()
     return agent
+
+
+def before(lived: Session, run: int, catch: np.ndarray | None = None) -> Interactions:
+    """Return the runs before one, as the session loop has an agent recall them."""
+    mine = lived.run < run
+    arrays = {name: getattr(lived, name)[mine] for name in ("context", "action", "feedback")}
+    arrays |= {"propensity": lived.propensity[mine], "run": lived.run[mine] + 1}
+    return Interactions(**arrays, catch=None if catch is None else catch[mine])
+
+
+def go_on(agent: Agent, lived: Session, run: int, catch: np.ndarray | None = None) -> bool:
+    """Let an agent begin a run, with what was before; return whether it changes units."""
+    changes = agent.recall(before(lived, run, catch)) if run else True
+    agent.begin_run(rng(run))
+    return changes
 
 
 def watch(agent: Agent, lived: Session, run: int, catch: np.ndarray | None = None) -> None:
@@ -126,12 +144,14 @@ def test_agent_learns_after_its_uniform_runs_and_then_every_so_many(
     uniform_runs, learn_every, learns_before
 ):
     agent = LearningAgent(3, uniform_runs=uniform_runs, learn_every=learn_every)
-    learned, before = [], None
+    learned, policy = [], None
     for run in range(9):
-        agent.begin_run(rng(run))
-        if agent.policy is not before:
+        changes = go_on(agent, LIVED, run)
+        # It changes units with its policy, and as long as it has none.
+        assert changes == (agent.policy is None or agent.policy is not policy)
+        if agent.policy is not policy:
             learned.append(run)
-            before = agent.policy
+            policy = agent.policy
         choices = [agent.act(each) for each in LIVED.context[LIVED.run == run]]
         assert all(each.explored == (run < uniform_runs) for each in choices)
         watch(agent, LIVED, run)
@@ -142,47 +162,52 @@ def test_what_is_learned_is_what_the_learner_makes_of_all_runs_before(tmp_path):
     lived = session(3, trials=9 * RUN, runs=9, epsilon=0.4)
     agent = LearningAgent(3, uniform_runs=2, learn_every=3, epsilon=0.4)
     for run in range(6):
-        agent.begin_run(rng())
+        go_on(agent, lived, run)
         watch(agent, lived, run)
-    before = lived.rows(lived.run < 5)
-    expected = ActionInclusiveIGL(3).fit(
-        *before.seen,
-        run=before.run,
-        propensity=before.propensity,
-        catch=np.zeros(len(before.run), bool),
-    )
+    past = before(lived, 5)
+    how = {"propensity": past.propensity, "run": past.run}
+    expected = ActionInclusiveIGL(3).fit(past.context, past.action, past.feedback, **how)
     assert saved(agent.policy, tmp_path / "a") == saved(expected, tmp_path / "b")
     assert lived.accuracy(agent.policy) > 0.9
 
 
+def test_between_policies_an_agent_keeps_to_its_units_and_to_what_it_saw_in_them():
+    agent = LearningAgent(3, uniform_runs=1, learn_every="100 trials")
+    for run in range(2):
+        go_on(agent, LIVED, run)
+        watch(agent, LIVED, run)
+    first = agent.policy
+    past = before(LIVED, 2)
+    scaled = replace(past, context=5 * past.context, feedback=5 * past.feedback)
+    assert not agent.recall(scaled)
+    kept = agent._so_far()
+    for name in ("context", "action", "feedback", "propensity", "run"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(past, name))
+    for trial in np.flatnonzero(LIVED.run == 2)[:20]:  # 80 trials before, in run 1
+        assert agent.policy is first
+        agent.observe(LIVED.context[trial], int(LIVED.action[trial]), LIVED.feedback[trial], 1 / 3)
+    assert agent.policy is not first
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("uniform_runs", "learn_every"), [(1, 1), (2, 3)])
-def test_agent_that_only_observed_runs_knows_what_one_that_lived_through_them_does(
-    tmp_path, uniform_runs, learn_every
-):
-    how = {"uniform_runs": uniform_runs, "learn_every": learn_every, "epsilon": 0.3}
-    lives = LearningAgent(3, **how)
-    for run in range(7):
-        lives.begin_run(rng(run))
-        woken = LearningAgent(3, **how)
-        for past in range(run):
-            watch(woken, LIVED, past)
-        woken.begin_run(rng(run))
-        assert (lives.policy is None) == (woken.policy is None) == (run < uniform_runs)
-        if lives.policy is not None:
-            bits = [
-                saved(each.policy, tmp_path / f"{run}{each is woken}") for each in (lives, woken)
-            ]
-            assert bits[0] == bits[1]
-        for context in LIVED.context[LIVED.run == run]:
-            assert lives.act(context) == woken.act(context)
-        watch(lives, LIVED, run)
+def test_agent_learns_within_a_run_each_time_that_some_trials_are_over():
+    agent = LearningAgent(3, uniform_runs=1, learn_every="30 trials")
+    watch(agent, LIVED, 0)
+    assert agent.policy is None
+    go_on(agent, LIVED, 1)
+    learned, policy = [], agent.policy
+    for number, trial in enumerate(np.flatnonzero(LIVED.run == 1), start=1):
+        agent.observe(LIVED.context[trial], int(LIVED.action[trial]), LIVED.feedback[trial], 1 / 3)
+        if agent.policy is not policy:
+            learned.append(number)
+            policy = agent.policy
+    assert learned == [30, 60]
 
 
 def test_explore_then_commit_never_explores_after_its_uniform_runs():
     agent = make_agent(Settings(policy="explore-then-commit", uniform_runs=2, epsilon=0.9), 3, 8)
     for run in range(6):
-        agent.begin_run(rng(run))
+        go_on(agent, LIVED, run)
         choices = [agent.act(each) for each in LIVED.context[LIVED.run == run]]
         expected = {(1 / 3, True)} if run < 2 else {(1.0, False)}
         assert {each[1:] for each in choices} == expected
@@ -193,7 +218,7 @@ def test_epsilon_greedy_explores_as_often_as_the_protocol_says():
     agent = make_agent(Settings(policy="epsilon-greedy", uniform_runs=1, epsilon=0.25), 3, 8)
     assert isinstance(agent, LearningAgent)
     watch(agent, LIVED, 0)
-    agent.begin_run(rng())
+    go_on(agent, LIVED, 1)
     explored = [agent.act(LIVED.context[0]).explored for _ in range(3000)]
     assert np.mean(explored) == pytest.approx(0.25, abs=0.04)  # 5 standard errors
 
@@ -201,11 +226,12 @@ def test_epsilon_greedy_explores_as_often_as_the_protocol_says():
 def test_agent_with_nothing_to_learn_from_goes_on_guessing():
     agent = LearningAgent(3, uniform_runs=1)
     agent.end_run()
+    assert agent.recall(before(LIVED, 0))
     agent.begin_run(rng())
     assert agent.policy is None
     assert agent.act(np.zeros(8))[1:] == (1 / 3, True)
     watch(agent, LIVED, 0)
-    agent.begin_run(rng())
+    go_on(agent, LIVED, 1)
     assert agent.policy is not None
 
 
@@ -227,6 +253,14 @@ def test_fixed_agent_refuses_a_policy_for_other_options_or_voxels():
         FixedAgent(3, 64, some_policy(3, 8))
 
 
+def test_fixed_agent_has_the_calibration_of_its_policy():
+    policy, calibration = some_policy(3, 8), Calibration((0.1, 0.2, 0.3), np.eye(8), 0.2)
+    how = {"policy": policy, "calibration": calibration}
+    assert make_agent(Settings(policy="fixed"), 3, 8, **how).calibration is calibration
+    with pytest.raises(BciiglError, match="calibration is for 64 voxels, but .* 8"):
+        FixedAgent(3, 8, policy, Calibration(whitening=np.eye(64)))
+
+
 def test_fixed_agent_takes_nothing_but_a_policy_that_was_learned():
     with pytest.raises(NotFittedError):
         FixedAgent(3, 8, ActionInclusiveIGL())
@@ -238,14 +272,14 @@ def test_agent_goes_on_exploring_while_what_it_learned_should_not_be_used():
     few = LIVED.rows(np.arange(len(LIVED.run)) % RUN < 3)
     agent = LearningAgent(3, uniform_runs=1)
     for run in range(3):
-        agent.begin_run(rng(run))
+        assert go_on(agent, few, run)
         assert agent.act(LIVED.context[0])[1:] == (1 / 3, True)
         watch(agent, few, run)
     seen = few.rows(few.run < 3)
     verdict = ActionInclusiveIGL(3).fit(*seen.seen, run=seen.run).diagnose().verdict
     assert verdict == "do not use"
     watch(agent, LIVED, 3)
-    agent.begin_run(rng())
+    go_on(agent, LIVED, 4)
     assert agent.act(LIVED.context[0])[1:] == (1.0, False)
 
 
@@ -272,7 +306,7 @@ def test_with_two_options_catch_trials_tell_match_from_mismatch(told, right):
     agent = LearningAgent(2, uniform_runs=8, catch_match_rate=told)
     for run in range(8):
         watch(agent, lived, run, catch)
-    agent.begin_run(rng())
+    go_on(agent, lived, 8, catch)
     accuracy = lived.accuracy(agent.policy)
     # Told the opposite of how catch trials were made, it learns the opposite.
     assert accuracy > 0.9 if right else accuracy < 0.1
@@ -283,7 +317,7 @@ def test_with_two_options_and_no_catch_trial_there_is_nothing_to_act_on():
     lived = session(trials=240, runs=3, n_actions=2)
     agent = LearningAgent(2, uniform_runs=1, catch_match_rate=0.9)
     for run in range(3):
-        agent.begin_run(rng(run))
+        go_on(agent, lived, run)
         assert agent.act(lived.context[0])[1:] == (0.5, True)
         watch(agent, lived, run)
 
@@ -291,13 +325,12 @@ def test_with_two_options_and_no_catch_trial_there_is_nothing_to_act_on():
 def test_doubtful_policy_does_not_take_the_place_of_a_trusted_one():
     agent = LearningAgent(3, uniform_runs=1)
     watch(agent, LIVED, 0)
-    agent.begin_run(rng())
+    go_on(agent, LIVED, 1)
     trusted = agent.policy
-    for trial in np.flatnonzero(LIVED.run == 1):  # nonsense, said to have been guessed uniformly
-        context, feedback = rng(trial).standard_normal((2, 8)) * 50
-        agent.observe(context, 0, feedback, 1 / 3)
-    agent.end_run()
-    agent.begin_run(rng())
+    watch(agent, LIVED, 1)
+    past = before(LIVED, 2)
+    nonsense = rng().standard_normal((2, *past.context.shape)) * 50
+    assert not agent.recall(replace(past, context=nonsense[0], feedback=nonsense[1]))
     assert agent.policy is trusted
 
 
@@ -305,6 +338,6 @@ def test_known_match_rate_is_of_no_use_where_no_catch_trial_was_seen(tmp_path):
     told, untold = (LearningAgent(3, uniform_runs=1, catch_match_rate=r) for r in (0.9, None))
     for agent in (told, untold):
         watch(agent, LIVED, 0)
-        agent.begin_run(rng())
+        go_on(agent, LIVED, 1)
     assert told.policy.match_rate is None
     assert saved(told.policy, tmp_path / "a") == saved(untold.policy, tmp_path / "b")

@@ -201,7 +201,7 @@ def run(mine: Protocol, agent: Agent, past: Sequence[Trial] = (), keep=None, sou
     """Return the series, the trials, and what was kept."""
     kept: list[tuple[int, Trial]] = []
     source, who = source or SimulatedSource(mine), someone(mine)
-    steps = run_steps(mine, source, who, PLACE, len(past))
+    steps = run_steps(mine, source, who, PLACE, past=len(past))
     keep = keep or (lambda *each: kept.append(each))
     series, trials = run_trials(steps, agent, who, past=past, keep=keep)
     return series, trials, kept

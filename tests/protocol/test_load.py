@@ -77,6 +77,12 @@ def test_keys_cannot_command_the_terminal(write):
     assert ": \\x1b[31m: unknown key" in problem(write(MINIMAL + '"\\e[31m": 1\n'))
 
 
+def test_change_within_a_section_for_which_there_is_a_word_keeps_the_word(write):
+    file = write("name: mine\ntask: {options: [1, 2, 3]}\nestimate: frame\n")
+    changed = load(file, changes={"estimate.normalise": False}).estimate
+    assert (changed.method, changed.normalise) == ("frame", False)
+
+
 def test_very_many_problems_are_cut_short(write):
     path = write(MINIMAL + "".join(f"key{i}: 1\n" for i in range(150)))
     problems = check(path).problems

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ValidationError
 from strategies import leaves
 
 from bciigl.protocol import Protocol, shipped
-from bciigl.protocol.model import Cube, Mask, Sphere
+from bciigl.protocol.model import Cube, Estimate, Mask, Sphere
+from bciigl.protocol.schedule import parse_interval
 from bciigl.protocol.schema import field_range
 
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
@@ -42,6 +43,37 @@ def test_every_field_has_a_unit_a_range_and_one_line():
         assert "\n" not in field["description"]
         known = field.get("type") == "boolean" or "const" in field or "anyOf" in field
         assert field_range(field) or known, path
+
+
+def test_a_word_stands_for_the_method_of_estimates():
+    for given in ("frame", {"method": "frame"}, Estimate(method="frame")):
+        protocol = Protocol(**MINIMAL, estimate=given)
+        assert protocol.estimate == Estimate(method="frame", hrf="individual", normalise=True)
+    with pytest.raises(ValidationError, match="estimate.method"):
+        Protocol(**MINIMAL, estimate="fram")
+
+
+def test_an_agent_learns_again_after_runs_or_trials():
+    known = {1: (1, "runs"), "1 run": (1, "runs"), "20 runs": (20, "runs")}
+    known |= {"1 trial": (1, "trials"), "10 trials": (10, "trials")}
+    for given, expected in known.items():
+        agent = Protocol(**MINIMAL, agent={"learn_every": given}).agent
+        assert parse_interval(agent.learn_every) == expected
+    for given in (
+        0,
+        -1,
+        True,
+        1.0,
+        "10",
+        "trials",
+        "0 trials",
+        "1.5 runs",
+        "10  runs",
+        20_000,
+        None,
+    ):
+        with pytest.raises(ValidationError, match="runs from 1, or text such as '2 runs'"):
+            Protocol(**MINIMAL, agent={"learn_every": given})
 
 
 def test_protocols_cannot_be_changed():

@@ -200,7 +200,8 @@ def test_with_a_response_the_same_person_is_seen_in_the_frames_alone(tmp_path, m
     record(protocol, tmp_path / "other")
     one, other = visible(tmp_path / "one"), visible(tmp_path / "other")
     told = {name for name in one if one[name] != other[name]}
-    assert told == {name for name in one if name.endswith(("_bold.nii.gz", "_interactions.npz"))}
+    endings = ("_bold.nii.gz", "_interactions.npz", "_estimates.npz", "calibration.npz")
+    assert told == {name for name in one if name.endswith(endings)}
 
 
 def test_dataset_does_not_tell_when_or_by_whom_it_was_written(tmp_path):

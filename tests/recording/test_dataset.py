@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interactions import flat
-from recordings import REGION, made_up_run, small, write_made_up
+from recordings import REGION, made_up_estimates, made_up_run, small, write_made_up
 
 from bciigl.base.errors import BciiglError
 from bciigl.brain import Brain
 from bciigl.brain.images import write_image
+from bciigl.estimate import UNCALIBRATED
 from bciigl.loop import record
 from bciigl.protocol import ProtocolError
 from bciigl.protocol.schedule import trial_start
 from bciigl.recording import DatasetError, is_dataset, open_dataset
-from bciigl.recording.bids import write_description, write_run
+from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
 from bciigl.recording.trial import RunId
 from bciigl.study.learning import load_sessions, matches_by_fifths
@@ -32,6 +33,10 @@ def folder(tmp_path):
 
 def interactions_file(folder, session="train", run=1):
     return folder / ESTIMATES / RUN.format(session, session, run, "interactions.npz")
+
+
+def estimates_file(folder, session="train", run=1):
+    return folder / ESTIMATES / RUN.format(session, session, run, "estimates.npz")
 
 
 def truth_file(folder, session="train", run=1):
@@ -65,20 +70,39 @@ def test_what_was_recorded_is_read_back(folder):
         trials = [trial for run in runs for trial in run.trials]
         found, truth = dataset.sessions[session]
         np.testing.assert_array_equal(found.run, numbers)
-        for name in ("context", "action", "propensity", "catch"):
+        for name in ("action", "propensity", "catch"):
             np.testing.assert_array_equal(
                 getattr(found, name), [getattr(each, name) for each in trials]
             )
-        np.testing.assert_array_equal(found.feedback, np.concatenate([r.feedback for r in runs]))
+        estimates = zip(*map(made_up_estimates, runs), strict=True)
+        for name, expected in zip(("context", "feedback"), estimates, strict=True):
+            np.testing.assert_array_equal(getattr(found, name), np.concatenate(expected))
         assert (found.match_rate, found.n_actions) == (0.8, 3)
         for name in ("meant", "imagined", "match", "judged"):
             expected = np.concatenate([getattr(run.truth, name) for run in runs])
             np.testing.assert_array_equal(getattr(truth, name), expected)
         assert truth.match.dtype == truth.judged.dtype == bool
-    # Feedback as the agent got it is kept, too.
+    # What the agent saw is kept, too.
     with np.load(interactions_file(folder)) as arrays:
-        expected = [trial.feedback for trial in written["train", 1].trials]
-        np.testing.assert_array_equal(arrays["feedback_so_far"], expected)
+        for name, kept in {"context": "context", "feedback": "feedback_so_far"}.items():
+            expected = [getattr(trial, name) for trial in written["train", 1].trials]
+            np.testing.assert_array_equal(arrays[kept], expected)
+
+
+def test_dataset_without_estimates_in_files_of_their_own_is_read(folder):
+    """As in earlier versions: all of a run is in one file."""
+    for path in (folder / ESTIMATES).rglob("*_estimates.npz"):
+        path.unlink()
+    for path in (folder / ESTIMATES).rglob("*_interactions.npz"):
+        with np.load(path) as file:
+            so_far = file["feedback_so_far"]
+        change_arrays(path, feedback=so_far + 1)
+    found = open_dataset(folder)
+    with np.load(interactions_file(folder)) as arrays:
+        mine = found.sessions["train"].rows(np.arange(4)).interactions
+        np.testing.assert_array_equal(mine.context, arrays["context"])
+        np.testing.assert_array_equal(mine.feedback, arrays["feedback"])
+    assert found.calibration == UNCALIBRATED
 
 
 def test_truth_of_a_session_fits_its_guesses(tmp_path):
@@ -100,21 +124,23 @@ def test_more_than_99_runs_are_read_in_their_order(tmp_path):
     for number, run in runs.items():
         trials = [run.trials[0]._replace(catch=False)]
         place = RunId("train", number)
-        write_run(tmp_path, protocol, REGION, place, run._replace(trials=trials))
+        run = run._replace(trials=trials)
+        write_run(tmp_path, protocol, REGION, place, run)
+        write_estimates(tmp_path, protocol, place, *made_up_estimates(run))
     dataset = open_dataset(tmp_path)
     assert dataset.missing_runs("train") == 95
     found = dataset.sessions["train"].interactions
     np.testing.assert_array_equal(found.run, sorted(runs))
-    contexts = [runs[number].trials[0].context for number in sorted(runs)]
+    contexts = [2 * runs[number].trials[0].context for number in sorted(runs)]
     np.testing.assert_array_equal(found.context, contexts)
 
 
 def test_trials_without_an_estimate_are_left_out_with_their_truth(folder):
     before = open_dataset(folder).sessions["train"]
-    with np.load(interactions_file(folder)) as file:
+    with np.load(estimates_file(folder)) as file:
         context, feedback = file["context"], file["feedback"]
     context[1], feedback[3] = np.nan, np.nan
-    change_arrays(interactions_file(folder), context=context, feedback=feedback)
+    change_arrays(estimates_file(folder), context=context, feedback=feedback)
     after = open_dataset(folder).sessions["train"]
     left = [0, 2, 4, 5, 6]
     for name in ("context", "action", "feedback", "propensity", "run", "catch"):
@@ -215,19 +241,19 @@ def test_run_that_is_missing_is_told(folder, bciigl):
 
 
 def test_interactions_that_do_not_fit_are_refused_by_name(folder):
-    path = interactions_file(folder)
-    whole = path.read_bytes()
+    path, anew = interactions_file(folder), estimates_file(folder)
+    whole = {each: each.read_bytes() for each in (path, anew)}
     for arrays, message in [
         ({"action": None}, f"{path}: has no array action"),
         ({"action": None, "actions": np.zeros(4)}, "has no array action; did you mean 'actions'"),
-        ({"feedback": np.zeros((3, 5))}, f"{path}: feedback should have one row for each trial"),
+        ({"feedback": np.zeros((3, 5))}, f"{anew}: feedback should have one row for each trial"),
         ({"propensity": np.array(0.5)}, f"{path}: propensity should have one row for each trial"),
-        ({"context": np.array(0.5)}, f"{path}: context should have one row for each trial"),
+        ({"context": np.array(0.5)}, f"{anew}: context should have one row for each trial"),
         ({"catch": np.array([None] * 4)}, f"{path}: is not readable as arrays of numbers"),
         ({"context": np.zeros((4, 4))}, "context"),
-        ({"context": np.zeros(4)}, f"{path}: context"),
-        ({"context": np.full((4, 5), "x")}, f"{path}: context"),
-        ({"feedback": np.zeros((4, 5, 1))}, f"{path}: feedback"),
+        ({"context": np.zeros(4)}, f"{anew}: context"),
+        ({"context": np.full((4, 5), "x")}, f"{anew}: context"),
+        ({"feedback": np.zeros((4, 5, 1))}, f"{anew}: feedback"),
         ({"action": np.full(4, 3)}, "action"),
         ({"action": np.full(4, "a")}, f"{path}: action"),
         ({"action": np.zeros((4, 1))}, f"{path}: action"),
@@ -236,8 +262,9 @@ def test_interactions_that_do_not_fit_are_refused_by_name(folder):
         ({"catch": np.zeros((4, 1))}, f"{path}: catch"),
         ({"catch": np.full(4, "a")}, f"{path}: catch"),
     ]:
-        path.write_bytes(whole)
-        change_arrays(path, **arrays)
+        for each, content in whole.items():
+            each.write_bytes(content)
+        change_arrays(anew if {"context", "feedback"} & set(arrays) else path, **arrays)
         with pytest.raises(BciiglError) as error:
             flat(load_sessions(open_dataset(folder)))
         assert message in str(error.value), arrays

@@ -168,6 +168,7 @@ def test_what_is_no_journal_of_this_version_is_refused_and_left_alone(tmp_path):
         (line(b'{"version":%d}' % VERSION)[:-1], "line 1 is damaged"),
         (line(b'{"version":%d}' % (VERSION + 1)), "this version can resume"),
         (line(b'{"version":1}') + line(b'{"trial":0}'), "begun by bciigl 0.1: resume it with that"),
+        (line(b'{"version":2}'), "begun by bciigl 0.2: resume it with that"),
         (line(b'{"protocol":1}'), "this version can resume"),
         (line(b"[1]"), "line 1 is damaged"),
         (line(b"null"), "line 1 is damaged"),

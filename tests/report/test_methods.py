@@ -37,6 +37,15 @@ SAID = [
     ({"recording": "separate"}, "in a series of its own", "All events shared one series"),
     ({"recording": "separate"}, "divided by its maximum in the run", "a lone event"),
     ({"estimate": "frame"}, "from one frame, that recorded 4 s after", "least squares"),
+    ({}, "fmrisim's plus the three curves along which", "from one frame"),
+    ({"estimate": "frame"}, "normalised by the noise", "three curves"),
+    ({"estimate": {"hrf": "canonical"}}, "each run was estimated with what", "three curves"),
+    ({"estimate": {"normalise": False}}, "three curves along which", "normalised by the noise"),
+    (
+        {"estimate": {"hrf": "canonical", "normalise": False}},
+        "generalised least squares",
+        "what the runs before had told",
+    ),
     ({"task": {"catch": {"share": 0.3}}}, "catch trial with a probability of 0.3", "The agent"),
     ({"human": {"imagination_lapse": 0.1}}, "another option was imagined", "vice versa"),
     ({"human": {"judgment_lapse": 0.1}}, "or vice versa", "another option was"),
@@ -51,7 +60,11 @@ SAID = [
     ({"brain": {"region": {"shape": "mask"}}}, "a region given by a mask (5 voxels)", "a cube"),
     ({"brain": {"motion": {"spikes_per_minute": 2.0}}}, "Motion shifted 2 frames a minute", "zz"),
     ({"brain": {"noise_sources": {"drift": False}}}, "(autoregressive noise, phys", "drift, "),
-    ({"feedback": {"perception": 0.0}}, "its feedback was the response to judgment", "sum"),
+    (
+        {"feedback": {"perception": 0.0}},
+        "its feedback was the response to judgment",
+        "weighted sum",
+    ),
     ({"timing": {"latency": 0.5}}, "made 8.5 s after the onset of imagination and shown 0.5", "zz"),
     ({"timing": {"burn_in": 0.0}}, "(TR).", "of rest"),
     ({"learners": ["ceiling"]}, "We trained a supervised classifier", "no labels"),
@@ -77,6 +90,8 @@ def test_what_the_agent_did():
     greedy = text(policy="epsilon-greedy", uniform_runs=2, learn_every=2, epsilon=0.3)
     assert "uniformly at random in the first 2 runs. From then on it learned after every" in greedy
     assert "with a probability of 0.3; as long as" in greedy
+    often = text(policy="epsilon-greedy", learn_every="10 trials")
+    assert "in the first run. From then on it learned after every 10 trials" in often
     committed = text(policy="explore-then-commit", uniform_runs=1)
     assert "in the first run. From then on it learned after each run" in committed
     assert "went on guessing" not in committed

@@ -12,6 +12,7 @@ from recordings import Losing, Stopped, small, stop_after, use_source, whole
 from bciigl.base.errors import BciiglError
 from bciigl.loop import record, resume, simulate
 from bciigl.protocol import Protocol
+from bciigl.protocol.model import Estimate
 from bciigl.recording import open_dataset
 from bciigl.recording.layout import MASK, TRUTH
 from bciigl.source import ReplaySource
@@ -89,7 +90,7 @@ def test_plain_bids_dataset_of_another_subject_is_replayed(recorded, tmp_path):
 
 
 def test_other_estimates_can_be_computed_from_the_same_frames(recorded, tmp_path):
-    mine = replay(recorded).model_copy(update={"estimate": "frame"})
+    mine = replay(recorded).model_copy(update={"estimate": Estimate(method="frame")})
     found, known = simulate(mine)["train"], open_dataset(recorded).sessions["train"]
     assert not np.array_equal(found.interactions.context[0], known.interactions.context[0])
     np.testing.assert_array_equal(found.interactions.action[0], known.interactions.action[0])

@@ -66,9 +66,14 @@ def test_labels_and_rewards_are_the_truth_that_was_written(caught):
 
 def kept(dataset, session: str) -> dict[str, np.ndarray]:
     """Return the arrays in the files of a session's runs."""
-    files = sorted((dataset.folder / "derivatives/bciigl").glob(f"**/ses-{session}/**/*.npz"))
-    runs = [np.load(each) for each in files]
-    return {name: np.concatenate([each[name] for each in runs]) for name in runs[0]}
+    root, found = dataset.folder / "derivatives/bciigl", {}
+    for ending, names in {
+        "interactions": ("action", "propensity", "catch"),
+        "estimates": ("context", "feedback"),
+    }.items():
+        runs = [np.load(each) for each in sorted(root.glob(f"**/ses-{session}/**/*_{ending}.npz"))]
+        found |= {name: np.concatenate([each[name] for each in runs]) for name in names}
+    return found
 
 
 def test_interactions_are_those_recorded_run_by_run(caught):
@@ -149,7 +154,9 @@ def test_separate_recordings_come_back_too(tmp_path):
 
 def test_fault_in_the_arrays_is_told_with_the_dataset(tmp_path):
     dataset = recorded(tmp_path / "out")
-    (path,) = (dataset.folder / "derivatives/bciigl").glob("**/ses-train/**/*run-02*.npz")
+    (path,) = (dataset.folder / "derivatives/bciigl").glob(
+        "**/ses-train/**/*run-02_interactions.npz"
+    )
     arrays = dict(np.load(path))
     arrays["propensity"][1] = 2.0
     np.savez(path, **arrays)

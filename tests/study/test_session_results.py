@@ -13,7 +13,8 @@ from bciigl.base.progress import silent
 from bciigl.learn import load_learner
 from bciigl.loop import record
 from bciigl.recording import DatasetError, open_dataset
-from bciigl.recording.layout import ESTIMATES
+from bciigl.recording.calibration import read_calibration
+from bciigl.recording.layout import CALIBRATION, ESTIMATES
 from bciigl.recording.truth import Session
 from bciigl.study.learning import learn_from, learn_with, select
 from bciigl.study.session_results import (
@@ -58,8 +59,10 @@ def test_what_is_kept_is_what_was_learned(learned):
             expected = result.learner.decode(train.feedback, train.action, run=train.run)
             np.testing.assert_array_equal(decoded["ai_igl"], expected)
         if mine.learner_id != "ceiling":
-            again = load_learner(dataset.folder / ESTIMATES / POLICIES / mine.learner_id)
-            np.testing.assert_array_equal(again.policy_, result.learner.policy_)
+            folder = dataset.folder / ESTIMATES / POLICIES / mine.learner_id
+            np.testing.assert_array_equal(load_learner(folder).policy_, result.learner.policy_)
+            whitening = read_calibration(folder / CALIBRATION).whitening
+            np.testing.assert_array_equal(whitening, dataset.calibration.whitening)
     assert list(decoded) == ["ai_igl"]
 
 

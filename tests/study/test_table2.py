@@ -16,14 +16,14 @@ def test_by_default_it_is_the_paper_s_task_with_levels_up_to_the_real_brain_s():
     assert (study.protocol.task.trials, study.protocol.study.repeats) == (666, 20)
     assert study.protocol.learners == ("ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling")
     assert (study.controls, study.table) == (tuple(CONTROLS), "table2")
-    assert (study.protocol.recording, study.protocol.estimate) == ("shared", "glm")
+    assert (study.protocol.recording, study.protocol.estimate.method) == ("shared", "glm")
 
 
 def test_everything_can_be_chosen():
     study = table2(noise=(0.3,), repeats=2, seed=7, separate=True)
     assert (study.protocol.study.noise, study.protocol.study.repeats) == ((0.3,), 2)
     assert study.protocol.seed == 7
-    assert (study.protocol.recording, study.protocol.estimate) == ("separate", "frame")
+    assert (study.protocol.recording, study.protocol.estimate.method) == ("separate", "frame")
     # A plain and a silenced session of each repeat.
     assert len(study.cells) == 4
 

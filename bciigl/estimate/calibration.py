@@ -1,0 +1,146 @@
+"""What finished runs tell of a person and a scanner: the response, the noise between voxels.
+
+It needs frames and the times of events alone: no labels, and no guesses. What is found in some runs
+is used in later ones.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from bciigl.base.threads import one_thread
+from bciigl.estimate import glm
+from bciigl.estimate.frames import Frames, checked, onsets
+from bciigl.estimate.noise import Scatter, Whitening, normalised
+from bciigl.estimate.response import ResponseStatistics
+from bciigl.protocol import Protocol
+from bciigl.protocol.hrf import Weights
+
+
+class Calibration(NamedTuple):
+    """What estimates take for known.
+
+    Attributes
+    ----------
+    response : tuple of float
+        The person's response, as weights of `bciigl.protocol.hrf.basis`; () is fmrisim's.
+    whitening : array or None
+        What makes estimates uncorrelated between voxels, in SDs of the noise: (voxels, voxels), or
+        a factor for each of more than 1000 voxels. None leaves them in the scanner's units.
+    autocorrelation : float or None
+        That of the noise, from a frame to the next; None to estimate it from the run's own frames.
+    """
+
+    response: Weights = ()
+    whitening: Whitening = None
+    autocorrelation: float | None = None
+
+    def normalised(self, estimates: np.ndarray) -> np.ndarray:
+        """Return estimates, (rows, voxels), in the units of this calibration."""
+        return normalised(estimates, self.whitening)
+
+
+UNCALIBRATED = Calibration()
+"""Where nothing is known yet: fmrisim's response, and the scanner's units."""
+
+
+class Calibrator:
+    """Calibrates estimates by finished runs, one after the other.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        When the events were, and what is to be calibrated (`estimate`).
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        how = protocol.estimate
+        self._protocol = protocol
+        self._regresses, self._normalises = how.method == "glm", how.normalise
+        self._fits = self._regresses and how.hrf == "individual"
+        self._runs, self._response = 0, ()
+        self._lagged = np.zeros(2)  # products of neighbouring frames' noise, and its squares
+        self._calibration: Calibration | None = UNCALIBRATED
+
+    def add(self, frames: Frames) -> None:
+        """Take notice of a finished run.
+
+        Parameters
+        ----------
+        frames : array, (frames, voxels), or dict of arrays
+            As in `bciigl.estimate.contexts`, with all series.
+        """
+        if not self._fits and not self._normalises:
+            return
+        with one_thread():
+            windows = list(self._windows(frames))
+            if not windows:  # all frames are missing
+                return
+            if not self._runs:
+                voxels = windows[0][0].shape[1]
+                self._statistics = ResponseStatistics(len(self._protocol.task.events), voxels)
+                self._noise = Scatter(voxels)
+            self._runs += 1
+            for present, when, _ in windows:
+                self._lagged += glm.lagged_products(present, when)
+            coefficient = glm.rounded(*self._lagged)
+            for window in windows:
+                self._statistics.add(*window, coefficient)
+            # Each new response costs new weights of frames, and tells less and less.
+            if self._fits and self._runs & (self._runs - 1) == 0:
+                self._fit_response(windows, coefficient)
+            self._add_noise(self._noise, windows, coefficient)
+        self._calibration = None
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known from the runs so far."""
+        if self._calibration is None:
+            with one_thread():
+                found = self._noise.whitening(self._statistics.innovations)
+            self._calibration = Calibration(
+                self._response,
+                found if self._normalises else None,
+                glm.rounded(*self._lagged) if self._regresses else None,
+            )
+        return self._calibration
+
+    def _windows(self, frames: Frames) -> Iterator[tuple[np.ndarray, glm.Window, tuple[int, ...]]]:
+        """Yield the frames there in each stretch of a run, its events, and of which kinds they are.
+
+        Stretches are short, so that the cost of a run grows with its length and no faster.
+        """
+        timing, names = self._protocol.timing, self._protocol.task.events
+        for kinds, series in checked(frames, self._protocol, names).items():
+            when = onsets(self._protocol, kinds, len(series))
+            numbers = np.tile([names.index(kind) for kind in kinds], len(when))
+            count = max(round(len(series) * timing.tr / glm.WINDOW), 1)
+            ends = np.linspace(0, len(series), count + 1).round().astype(int).tolist()
+            for first, stop in zip(ends, ends[1:], strict=False):
+                inside, times = glm.events(when.ravel(), first, stop, timing)
+                present, missing = glm.frames_there(series[first:stop])
+                if len(present):
+                    window = glm.Window(stop - first, times, timing.tr, timing.event, missing)
+                    yield present, window, tuple(numbers[inside].tolist())
+
+    def _fit_response(self, windows: list, coefficient: float) -> None:
+        for _ in range(2):  # the response tells what is noise, the noise what the response is
+            noise = deepcopy(self._noise)
+            self._add_noise(noise, windows, coefficient)
+            whitening = noise.whitening(self._statistics.innovations)
+            self._response = self._statistics.fit(whitening)
+
+    def _add_noise(self, noise: Scatter, windows: list, coefficient: float) -> None:
+        """Add what is left of frames when responses, drift and autocorrelation are taken out."""
+        for present, when, _ in windows:
+            when = when._replace(response=self._response)
+            design, system = glm.least_squares(when, coefficient)
+            steps, centred = np.diff(when.rows), present - present.mean(axis=0)
+            innovations = glm.whitened(centred, coefficient, steps)
+            freedom = len(design) - design.shape[1]
+            if freedom > 0:
+                left = innovations - design @ cho_solve(system, design.T @ innovations)
+                noise.add(left, freedom)

@@ -1,0 +1,60 @@
+"""The frames of a run, checked, and when its events were."""
+
+import math
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError
+from bciigl.protocol import Protocol, schedule
+
+Frames = np.ndarray | dict[str, np.ndarray]
+"""Frames of a run, (frames, voxels); by name where there are several series."""
+Recordings = dict[tuple[str, ...], np.ndarray]
+"""Frames by the kinds of event in them."""
+
+
+def onsets(protocol: Protocol, kinds: Sequence[str], frames: int, least: int = 0) -> np.ndarray:
+    """Return the onsets of all events begun in some frames, in seconds, (trials, kinds).
+
+    There are at least as many trials as asked for.
+    """
+    length, offsets = schedule.trial_seconds(protocol), schedule.event_offsets(protocol)
+    seconds = frames * protocol.timing.tr - protocol.timing.burn_in
+    trials = np.arange(max(math.ceil(seconds / length), least))
+    return np.add.outer(
+        protocol.timing.burn_in + trials * length, [offsets[kind] for kind in kinds]
+    )
+
+
+def checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:
+    """Return frames as recordings by the kinds of event in them, if those needed are there."""
+    planned = schedule.series(protocol)
+    if isinstance(frames, dict) != (len(planned) > 1):
+        expected = "a series for each kind of event" if len(planned) > 1 else "one series"
+        raise BciiglError(f"recording: {protocol.recording} has {expected}: frames do not fit it")
+    named = frames if isinstance(frames, dict) else {"": frames}
+    covered = {kind for name in named for kind in planned.get(name, ())}
+    if not set(needed) <= covered or not set(named) <= set(planned):
+        raise BciiglError(
+            f"frames should be of {', '.join(planned)}, got {', '.join(map(str, named))}"
+        )
+    try:
+        # In one order in memory, on which the last bits of a matrix product depend.
+        arrays = {planned[name]: np.asarray(each) for name, each in named.items()}
+        if any(each.dtype.kind not in "buif" for each in arrays.values()):
+            raise TypeError
+        recordings = {kinds: np.asarray(each, float, "C") for kinds, each in arrays.items()}
+    except (TypeError, ValueError):
+        raise BciiglError("frames should be real numbers of shape (frames, voxels)") from None
+    shapes = {each.shape for each in recordings.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 2:
+        shown = ", ".join(map(str, sorted(shapes)))
+        raise BciiglError(f"frames should be of one shape (frames, voxels), got {shown}")
+    for each in recordings.values():
+        if np.isfinite(each.sum()):  # as nearly always, and it costs least
+            continue
+        missing = np.isnan(each).all(axis=1)
+        if not np.isfinite(each).all(where=~missing[:, None]):
+            raise BciiglError("frames should be finite numbers, or missing in all voxels")
+    return recordings

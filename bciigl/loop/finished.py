@@ -1,0 +1,56 @@
+"""Runs that are over, whose trials are estimated anew as more becomes known."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bciigl.estimate import Calibration, contexts, feedback
+from bciigl.learn.interactions import Interactions
+from bciigl.protocol import Protocol
+from bciigl.recording.dataset import joined_session
+from bciigl.recording.trial import Frames, Trial, run_arrays
+
+
+class FinishedRuns:
+    """The runs of a session so far, without the truth.
+
+    All their estimates are in the same units when they are made with the same calibration. A
+    context is estimated from frames before its own guess all the same.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment.
+    frames : function
+        Returns the frames of a finished run, given its number from 1.
+    """
+
+    def __init__(self, protocol: Protocol, frames: Callable[[int], Frames]) -> None:
+        self._protocol, self._frames = protocol, frames
+        self._runs: list[list[Trial]] = []
+        # What the last runs were estimated with, and how many there were before.
+        self._present: tuple[Calibration | None, int] = None, 0
+
+    def add(self, trials: list[Trial], calibration: Calibration) -> None:
+        """Keep the trials of a run that is over, and what they were estimated with."""
+        if calibration is not self._present[0]:
+            self._present = calibration, len(self._runs)
+        self._runs.append(trials)
+
+    def estimates(self, calibration: Calibration) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield contexts and, from the whole run, feedback of each run, (trials, voxels)."""
+        known, before = self._present
+        for run, trials in enumerate(self._runs, start=1):
+            given = (self._frames(run), self._protocol, calibration)
+            same = calibration is known and run > before
+            context = np.array([each.context for each in trials]) if same else contexts(*given)
+            yield context, feedback(*given)
+
+    def interactions(self, calibration: Calibration) -> Interactions:
+        """Return all trials that have enough frames."""
+        found = zip(self._runs, self.estimates(calibration), strict=True)
+        arrays = {
+            run: run_arrays(trials, *estimates)
+            for run, (trials, estimates) in enumerate(found, start=1)
+        }
+        return joined_session(self._protocol, arrays, [None]).interactions
