@@ -28,8 +28,8 @@ class Calibration(NamedTuple):
     response : tuple of float
         The person's response, as weights of `bciigl.protocol.hrf.basis`; () is fmrisim's.
     whitening : array or None
-        What makes estimates uncorrelated between voxels, in SDs of the noise: (voxels, voxels), or
-        a factor for each of more than 1000 voxels. None leaves them in the scanner's units.
+        What makes estimates uncorrelated, in SDs of the noise: (voxels, components), or a factor
+        for each of more than 1000 voxels. None leaves them in the scanner's units.
     autocorrelation : float or None
         That of the noise, from a frame to the next; None to estimate it from the run's own frames.
     """

@@ -10,7 +10,7 @@ SHRINKAGE = 0.02
 NEGLIGIBLE = 1e-9
 
 Whitening = np.ndarray | None
-"""Symmetric, (voxels, voxels), or a factor for each of many voxels; None changes nothing."""
+"""(voxels, components), or a factor for each of many voxels; None changes nothing."""
 
 
 def normalised(values: np.ndarray, whitening: Whitening) -> np.ndarray:
@@ -38,7 +38,7 @@ class Scatter:
         products = self.products
         if whitening is not None:
             many = whitening.ndim == 1
-            products = products * whitening**2 if many else (whitening @ products) @ whitening
+            products = products * whitening**2 if many else (whitening.T @ products) @ whitening
         return float(products.sum() if products.ndim == 1 else np.trace(products))
 
     def whitening(self, total: "Scatter") -> Whitening:
@@ -58,4 +58,5 @@ class Scatter:
         spread = ((covariance - mean * np.eye(voxels)) ** 2).sum() / voxels
         share = min(max(SHRINKAGE, voxels / freedom * mean**2 / max(spread, 1e-300)), 1.0)
         values, vectors = np.linalg.eigh((1 - share) * covariance + share * mean * np.eye(voxels))
-        return (vectors / np.sqrt(values)) @ vectors.T
+        # By principal components of the frames: estimates share them, though not their variances.
+        return vectors / np.sqrt(values)

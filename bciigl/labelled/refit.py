@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.labelled.agreement import Linear, fit_agreement
-from bciigl.labelled.one_right import OneRightBandit, fit_one_right
+from bciigl.labelled.one_right import SURE, OneRightBandit, fit_one_right
 from bciigl.learn.action_inclusive import AI_IGL, ActionInclusiveIGL
 from bciigl.learn.bandit import BANDIT
 from bciigl.learn.decoded_return import objective_terms
@@ -32,6 +32,8 @@ from bciigl.learn.search import Found, Task
 CLEARLY = 2.0
 # An action is lost if feedback to it tells less than this share of what the median action's does.
 LOST = 0.5
+# Log-odds of rewards that are as good as known.
+SURELY_DECODED = 10.0
 # More trials than this decide nothing that fewer would not.
 MOST_COMPARED = 10_000
 
@@ -65,9 +67,12 @@ def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear |
     data = task.data if data is None else data
     compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
     rows = np.flatnonzero(compared)
-    model, alone, both = found.held_out.rows(rows), *_unseen(task, found, compared)
+    model, alone, both = found.unseen().rows(rows), *_unseen(task, found, compared)
     some = task.rows(rows)
-    if found.model.one_right and not _better(alone, model, some) and not _informs(both, model, some):
+    # Where rewards are known, which policy is best has nothing to do with how they were found.
+    known = np.median(np.abs(found.odds)) > SURELY_DECODED
+    kept = _better(model, alone, some) if known else not _better(alone, model, some)
+    if found.model.one_right and kept and not _informs(both, model, some):
         return None
     odds = found.odds
     if data.trials > len(odds):
@@ -120,7 +125,9 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
 def _policy_alone(data: Prepared, start: Start) -> Linear:
     """Return a policy fitted to what the model's decoder tells, with that decoder."""
     policy = fit_one_right(data.context, data.action, start.odds, data.n_actions)
-    return Linear(policy, np.vstack([start.model.feedback_weights, start.model.feedback_bias]))
+    decoder = np.vstack([start.model.feedback_weights, start.model.feedback_bias])
+    # One that is surer than sure could not be made better.
+    return Linear(policy, decoder * min(1.0, SURE / 2 / max(np.abs(start.odds).max(), 1e-9)))
 
 
 def _both(data: Prepared, start: Linear) -> Linear:

@@ -81,12 +81,12 @@ class Whitening(NamedTuple):
         return cls(np.diag(units) / np.sqrt(noise or 1.0), 1.0)
 
     @classmethod
-    def of(cls, noise: np.ndarray) -> "Whitening":
+    def of(cls, noise: np.ndarray, least: float = 0.0) -> "Whitening":
         """Return that of a sample of noise with mean 0, (trials, features).
 
         The covariance is shrunk towards a multiple of the identity as Ledoit and Wolf (2004) do: in
         features that were normalised by a recording's frames hardly anything but the multiple is
-        left if trials are few.
+        left if trials are few. No direction is taken to have a variance of less than `least`.
         """
         trials, features = noise.shape
         square = noise.T @ noise / trials
@@ -97,7 +97,10 @@ class Whitening(NamedTuple):
         variance, axes = np.linalg.eigh(square)
         # Directions without any variance tell nothing, and must not be blown up.
         used = (1 - shrunk) * np.maximum(variance, 1e-3 * mean) + shrunk * mean
-        return cls(axes / np.sqrt(used), float(np.median(variance / used)) or 1.0)
+        used = np.maximum(used, least)
+        return cls(
+            axes / np.sqrt(used), float(np.median(np.maximum(variance, least) / used)) or 1.0
+        )
 
 
 class Mixture:

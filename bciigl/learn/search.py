@@ -53,15 +53,16 @@ MOST_SEARCHED = 100_000
 WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
-# Of all there is to know of the reward: enough to look no further, and not to look for models in
-# which the actions share less.
-CONVINCING, ENOUGH = 0.5, 0.16
+# Of all there is to know of the reward: enough to look no further.
+CONVINCING = 0.5
 # Standard errors by which another family of models must tell more.
 CLEARLY = 3.0
 # Further steps that leave less than this share of what there was have lost it.
 LOST = 0.7
 # Clusters that leave less than this share of the feedback's variance are plain to see.
 PLAIN = 0.1
+# Of a view's variance, what is always taken for noise.
+LEAST_NOISE = 0.003
 # A mirror image that has come back: its belief is the same. And the largest t statistic told.
 SAME, CERTAIN = 0.02, 99.0
 
@@ -190,7 +191,9 @@ class Search:
         found._context = self._context - offsets[0]
         found._feedback = less_means(self._feedback - offsets[1], action)
         noise = (each - offset for each, offset in zip(left, offsets, strict=True))
-        found._normalise(*map(Whitening.of, noise))
+        # Feedback that is exact must not make the decoder infinitely sure.
+        least = (LEAST_NOISE * (each**2).mean() for each in (self._context, self._feedback))
+        found._normalise(*map(Whitening.of, noise, least))
         return found
 
     def starts(self) -> Iterator[np.ndarray]:
@@ -285,8 +288,11 @@ class Search:
         """
         found = []
         for score in self._scores():
-            above = _upper_cluster(score)
-            left = less_means(score[:, None], above.astype(int))
+            above = np.zeros(len(score), bool)
+            for action in np.flatnonzero(self.task.data.taken):
+                mine = self.task.data.action == action
+                above[mine] = _upper_cluster(score[mine])
+            left = less_means(score[:, None], 2 * self.task.data.action + above)
             if left.var() < PLAIN:
                 for reward in (above, ~above):
                     sure = self.mixture.completed(reward.astype(float))
@@ -356,8 +362,7 @@ def discover(task: Task) -> Found:
     best, most = None, 0.0
     for family in FAMILIES:
         simple = family in FAMILIES[:2]
-        enough = CONVINCING if simple else ENOUGH
-        if best is not None and most.mean() > enough * _entropy(task):
+        if best is not None and most.mean() > CONVINCING * _entropy(task):
             break
         if not task.one_right:
             family = family._replace(one_right=False)
