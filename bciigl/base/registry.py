@@ -35,6 +35,7 @@ class Specification:
     sentence: str | Callable[[Any], str] = ""
     # Besides contexts, actions and feedback, if anything: "reward", "label"; an agent: "policy".
     told: str = ""
+    same_features: bool = False  # contexts and feedback must have the same, such as voxels
     published_as: str = ""  # the learner of the paper whose figures are shown beside it
     style: Mapping[str, Any] = field(default_factory=dict)  # color, marker and linestyle
 

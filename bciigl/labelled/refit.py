@@ -67,14 +67,14 @@ def refitted(task: Task, found: Found, data: Prepared | None = None) -> Linear |
     data = task.data if data is None else data
     compared = np.arange(task.data.trials) % -(-task.data.trials // MOST_COMPARED) == 0
     rows = np.flatnonzero(compared)
-    model, alone, both = found.unseen().rows(rows), *_unseen(task, found, compared)
+    model, alone, both = found.unseen.rows(rows), *_unseen(task, found, compared)
     some = task.rows(rows)
     # Where rewards are known, which policy is best has nothing to do with how they were found.
-    known = np.median(np.abs(found.odds)) > SURELY_DECODED
+    known = np.median(np.abs(found.judged.feedback)) > SURELY_DECODED
     kept = _better(model, alone, some) if known else not _better(alone, model, some)
     if found.model.one_right and kept and not _informs(both, model, some):
         return None
-    odds = found.odds
+    odds = found.judged.feedback
     if data.trials > len(odds):
         # Among this many trials none weighs enough to vouch for itself.
         odds = found.model.feedback_evidence(data.feedback, data.action)
@@ -108,10 +108,10 @@ def _unseen(task: Task, found: Found, compared: np.ndarray) -> tuple[Evidence, E
     places = np.cumsum(compared) - 1
     trials = compared.sum()
     alone, both = (Evidence(np.empty((trials, data.n_actions)), np.empty(trials)) for _ in range(2))
-    for fold in np.unique(task.fold):
+    for fold, model in zip(np.unique(task.fold), found.without, strict=True):
         other = task.fold != fold
         seen, out = np.flatnonzero(compared & other), np.flatnonzero(compared & ~other)
-        start = Start(found.without(fold), found.odds[seen])
+        start = Start(model, found.judged.feedback[seen])
         first = _policy_alone(data.rows(seen), start)
         # Lost actions are not taught here: that would only make it better, and takes long.
         second = fit_agreement(data.rows(seen), first)

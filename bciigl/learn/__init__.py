@@ -7,6 +7,7 @@ from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalIGL
 from bciigl.learn.interactions import InputError
 from bciigl.learn.persistence import load_learner, save_learner
+from bciigl.learn.transfer import PerceptionTransfer
 
 __all__ = [
     "ActionInclusiveIGL",
@@ -14,6 +15,7 @@ __all__ = [
     "Diagnosis",
     "FullConditionalIGL",
     "InputError",
+    "PerceptionTransfer",
     "SupervisedCeiling",
     "Verdict",
     "load_learner",

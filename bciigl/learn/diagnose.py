@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import f as f_distribution
 
-from bciigl.learn.evidence import Evidence, information
+from bciigl.learn.evidence import Evidence, contrast, information
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     FEWEST_TRIALS_OF_ACTION,
@@ -25,18 +25,22 @@ from bciigl.learn.search import Found, Task
 
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
-NO_EVIDENCE, ENOUGH_EVIDENCE, LEAST_INFORMATION = 1.5, 3.0, 0.008
+NO_EVIDENCE, ENOUGH_EVIDENCE, ENOUGH_CONTRAST = 1.0, 2.0, 5.0
+# Where imagining clearly resembles seeing, another source says the same: less is enough.
+CLEARLY_ALIKE, CLEARLY_UNLIKE, LESS_CONTRAST = 4.0, -2.5, 3.0
+RESEMBLES = 3.0
 CLEARLY_TOLD = 4.0
-CLEARLY_UPRIGHT = 2.0
-CLEARLY_ALIKE = 3.0
+CLEARLY_UPRIGHT, UNLIKELY_UPRIGHT = 2.5, 7.5
 MOST_GENEROUS = 0.25
 SURELY_GRADED = 1e-4
 LEAST_SKILL = 0.2
-LEAST_OF_HALF, LEAST_OF_ACTION = 0.5, 0.0
+LEAST_OF_HALF, LEAST_OF_ACTION = 0.25, 0.0
 SMALLEST_MARGIN = 0.01
 SMALL_RIDGE = 0.1
-# The estimated accuracy is sought on a grid, by no more trials than these.
-GRID, MOST_COUNTED = np.linspace(0, 1, 201), 20_000
+# The estimated accuracy is sought on a grid, by no more trials than these, for some shares of
+# judgments that lapse, each with its probability.
+GRID, MOST_COUNTED = np.linspace(0, 1, 101), 2000
+LAPSES = ((0.0, 0.4), (0.03, 0.25), (0.07, 0.2), (0.15, 0.1), (0.25, 0.05))
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,11 @@ class Diagnosis(Verdict):
         the reward was found: None without trust.
     information, information_t : float
         What a context tells of the feedback to come, nats per trial, and its t statistic.
+    contrast_t : float
+        Whether decoded rewards go with the option guessed, and not with any option that is probable
+        as leaks do; a t statistic.
     halves_t : tuple of float
-        The same t statistic in the first and in the second half of the session.
+        The t statistic of the information in the first and in the second half of the session.
     mirrored_t : float
         How much better it is than with match and mismatch exchanged, as a t statistic.
     alike : float or None
@@ -119,6 +126,7 @@ class Diagnosis(Verdict):
     interval: tuple[float, float] | None
     information: float
     information_t: float
+    contrast_t: float
     halves_t: tuple[float, float]
     mirrored_t: float
     alike: float | None
@@ -140,19 +148,23 @@ def too_few_trials(data: Prepared) -> Verdict:
 
 def diagnosed(task: Task, found: Found) -> Diagnosis:
     """Return what the evidence on unseen runs says about a search's result."""
-    data, evidence = task.data, found.unseen()
+    data, evidence = task.data, found.unseen
     told = information(evidence, data)
     first = np.arange(data.trials) < data.trials / 2
     actions = (_action_diagnosis(task, evidence, told, action) for action in range(data.n_actions))
-    accuracy = estimated_accuracy(evidence, data) if found.model.one_right else (None, None)
+    accuracy = (None, None)
+    if found.model.one_right:
+        choice = found.judged.context.argmax(axis=1)
+        accuracy = estimated_accuracy(choice, evidence.feedback, data)
     everything = Diagnosis(
         *("", "", ""),
         *accuracy,
         float(told.mean()),
         _t(told),
+        contrast(evidence, data)[1],
         (_t(told[first]), _t(told[~first])),
         found.mirrored(),
-        found.search.alike(found.model),
+        found.search.alike(found.belief),
         generosity(evidence, data),
         graded(evidence, data),
         found.search.family.shared,
@@ -166,25 +178,28 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
     return replace(everything, verdict=verdict, reason=reason, remedy=remedy)
 
 
-def estimated_accuracy(evidence: Evidence, data: Prepared) -> tuple[float, tuple[float, float]]:
-    """Return how often the policy's choices are right, without labels, and the 95 % interval.
+def estimated_accuracy(
+    choice: np.ndarray, odds: np.ndarray, data: Prepared
+) -> tuple[float, tuple[float, float]]:
+    """Return how often a policy's choices are right, without labels, and the 95 % interval.
 
     A guess that was the policy's choice matches with that probability, one that was not with an
-    equal part of the rest. How likely that makes the decoded feedback tells the probability.
+    equal part of the rest, and some judgments lapse. How likely that makes the decoded feedback,
+    given as log-likelihood ratios of reward, tells the probability.
     """
     rows = np.flatnonzero(data.uniform & ~data.catch)
     rows = (np.arange(data.trials) if len(rows) < FEWEST_TRIALS else rows)[:MOST_COUNTED]
-    chosen = evidence.context[rows].argmax(axis=1) == data.action[rows]
-    gain = np.expm1(np.clip(evidence.feedback[rows], -30, 30))
-    wrong = (1 - GRID) / (data.n_actions - 1)
-    likelihood = sum(
-        data.weight[rows[mine]] @ np.log1p(np.outer(gain[mine], rate))
-        for mine, rate in ((chosen, GRID), (~chosen, wrong))
-    )
-    share = np.exp(likelihood - likelihood.max())
-    below = np.cumsum(share / share.sum())
-    low, high = (float(GRID[np.searchsorted(below, each)]) for each in (0.025, 0.975))
-    return float(GRID @ share / share.sum()), (low, high)
+    chosen, weight = choice[rows] == data.action[rows], data.weight[rows]
+    gain = np.expm1(np.clip(odds[rows], -30, 30))
+    likelihood = np.log([prior for _, prior in LAPSES])[:, None] + np.zeros(len(GRID))
+    for mine, right in ((chosen, GRID), (~chosen, (1 - GRID) / (data.n_actions - 1))):
+        for each, (lapse, _) in zip(likelihood, LAPSES, strict=True):
+            judged = right + lapse - 2 * lapse * right
+            each += weight[mine] @ np.log1p(np.outer(gain[mine], judged))
+    share = np.exp(likelihood - likelihood.max()).sum(axis=0)
+    share /= share.sum()
+    low, high = np.searchsorted(np.cumsum(share), [0.025, 0.975])
+    return float(GRID @ share), (float(GRID[low]), float(GRID[min(high, len(GRID) - 1)]))
 
 
 def generosity(evidence: Evidence, data: Prepared) -> float:
@@ -345,14 +360,14 @@ def _action_diagnosis(
 
 def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
     """Give verdict, reason and remedy of all that can be said; the first counts."""
-    evidence = f"({found.information:.3f} nats a trial, t = {found.information_t:.1f})"
+    evidence = f"(t = {found.information_t:.1f}, and {found.contrast_t:.1f} for the option guessed)"
     more = "Record more trials."
     blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
     if found.information_t < NO_EVIDENCE:
         reason = "there is no sign that the brain's answers to the guesses were understood"
         remedy = "Record more trials, or make the response to match and mismatch stronger."
         yield DO_NOT_USE, f"{reason} {evidence}.", remedy
-    if blind and (found.alike is None or found.alike < CLEARLY_ALIKE):
+    if blind and (found.alike is None or found.alike < RESEMBLES):
         yield (
             DOUBTFUL,
             "match and mismatch are equally frequent, or how often guesses match is not known, so"
@@ -370,18 +385,21 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
         if each.trials < FEWEST_TRIALS:
             reason = f"action {each.action} was taken in {each.trials} trials only."
             yield DOUBTFUL, reason, "Record more trials, in which every action is tried."
-    if found.information_t < ENOUGH_EVIDENCE or found.information < LEAST_INFORMATION:
+    alike = found.alike is not None and found.alike > CLEARLY_ALIKE
+    unlike = found.alike is not None and found.alike < CLEARLY_UNLIKE
+    contrast = LESS_CONTRAST if alike else ENOUGH_CONTRAST
+    if found.contrast_t < contrast or (found.information_t < ENOUGH_EVIDENCE and not alike):
         reason = "what contexts predict hardly fits the brain's answers in runs it had not seen"
         yield DOUBTFUL, f"{reason} {evidence}.", more
-    unlike = found.alike is not None and found.alike < -CLEARLY_ALIKE
-    if not blind and found.mirrored_t < CLEARLY_UPRIGHT * (1 + unlike):
+    upright = UNLIKELY_UPRIGHT if unlike else CLEARLY_UPRIGHT
+    if not blind and not alike and found.mirrored_t < upright:
         yield (
             DOUBTFUL,
             "match and mismatch may be confused: exchanged, they explain the answers about as well"
             f" (t = {found.mirrored_t:.1f}).",
             "Record more trials, or add catch trials with a match rate far from 1/2.",
         )
-    if found.generous > MOST_GENEROUS:
+    if found.generous > MOST_GENEROUS and not alike:
         yield (
             DOUBTFUL,
             "answers look like a match in"
@@ -389,7 +407,7 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
             " taken for a match may be something else.",
             "Check what is judged a match, and whether the patterns changed during the session.",
         )
-    if found.graded < SURELY_GRADED:
+    if found.graded < SURELY_GRADED and not alike:
         yield (
             DOUBTFUL,
             "answers depend on which other option was imagined, not only on whether the guess"
@@ -408,7 +426,7 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
         if each.trials >= 2 * FEWEST_TRIALS_OF_ACTION and each.information_t < LEAST_OF_ACTION:
             reason = f"the answers to action {each.action} were not understood"
             yield DOUBTFUL, f"{reason} (t = {each.information_t:.1f}).", more
-    if not found.shared and found.leak_t > ENOUGH_EVIDENCE:
+    if not found.shared and found.leak_t > CLEARLY_TOLD:
         yield (
             DOUBTFUL,
             "contexts leak into the feedback beyond action and reward "

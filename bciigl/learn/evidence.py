@@ -53,13 +53,27 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     return max(gains, key=np.sum)
 
 
-def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
-    """Return what the next trial's context tells of each trial's feedback, in nats.
+def contrast(evidence: Evidence, data: Prepared) -> tuple[float, float]:
+    """Return how much of what contexts tell depends on the action taken, 0 to 1, and its t.
 
-    What is imagined next has nothing to do with this trial's reward; noise that lasts has.
+    Decoded rewards go with the probability of an option if that was the guess, and against it if it
+    was not. What leaks from context to feedback, or noise that both share, goes with it either way.
     """
-    now = np.flatnonzero(data.run[1:] == data.run[:-1])
-    return information(Evidence(evidence.context[now + 1], evidence.feedback[now]), data.rows(now))
+    decoded = expit(evidence.feedback)
+    decoded = decoded - data.means(decoded)[data.action]
+    own = alone = spread = 0.0
+    for option in np.flatnonzero(data.taken):
+        probable = evidence.context[:, option]
+        product = decoded * (probable - data.means(probable)[data.action])
+        parts = product[data.action == option], product[data.action != option]
+        if min(map(len, parts)) < 2:
+            continue
+        own += parts[0].mean()
+        alone += parts[0].mean() - parts[1].mean()
+        spread += sum(each.var(ddof=1) / len(each) for each in parts)
+    expected = own * data.n_actions / (data.n_actions - 1)
+    share = float(np.clip(alone / expected, 0.0, 1.0)) if expected > 0 else 0.0
+    return share, float(alone / max(np.sqrt(spread), 1e-12))
 
 
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
@@ -73,12 +87,6 @@ def rate_misfit(evidence: Evidence, rate: np.ndarray, weight: np.ndarray) -> flo
     odds, ratio = logit(rate[known]), evidence.feedback[known]
     others = (weight[known] @ _log_likelihood(expit(odds + each), ratio) for each in _SHIFTS)
     return float(max(others, default=0.0) - weight[known] @ _log_likelihood(rate[known], ratio))
-
-
-def net_information(evidence: Evidence, data: Prepared) -> float:
-    """Return the mean information beyond what the placebo has too, in nats per trial."""
-    lasting = placebo(evidence, data).sum() / data.trials
-    return float(information(evidence, data).mean() - max(lasting, 0.0))
 
 
 def _log_likelihood(reward: np.ndarray, ratio: np.ndarray) -> np.ndarray:

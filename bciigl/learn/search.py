@@ -22,7 +22,6 @@ from scipy.special import expit
 from bciigl.learn.evidence import (
     Evidence,
     information,
-    net_information,
     orientation,
     rate_misfit,
 )
@@ -33,7 +32,7 @@ from bciigl.learn.interactions import (
     less_means,
     of_action,
 )
-from bciigl.learn.mixture import Mixture, Model, Whitening
+from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 
 # Singular pairs that are tried, each in both orders; fewer if the first is surely no noise. In
 # units of the largest singular value that noise alone would have.
@@ -96,31 +95,12 @@ class Task(NamedTuple):
 class Found(NamedTuple):
     """What was discovered."""
 
+    search: "Search"
     model: Model  # from all trials
     belief: np.ndarray  # (trials, actions): see `Mixture.completed`
-    held_out: Evidence  # what all other trials say about each
-    search: "Search"
-
-    @property
-    def odds(self) -> np.ndarray:
-        """The log-likelihood ratio of reward of each trial, by the others, (trials,)."""
-        return self.held_out.feedback
-
-    def without(self, fold: int) -> Model:
-        """Return the model that the trials of all other folds lead to, annealed anew."""
-        return self.search.model(self.belief, self.search.task.fold != fold, again=True)
-
-    def unseen(self) -> Evidence:
-        """Return what is said about each fold by a model of the others."""
-        task = self.search.task
-        data = task.data
-        evidence = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
-        for fold in np.unique(task.fold):
-            out, model = task.fold == fold, self.without(fold)
-            evidence.context[out] = model.probable(model.context_scores(data.context[out]))
-            odds = model.feedback_evidence(data.feedback[out], data.action[out])
-            evidence.feedback[out] = odds
-        return evidence
+    judged: Evidence  # what all other trials say about each
+    without: list[Model]  # from all folds but one
+    unseen: Evidence  # what these say about the fold
 
     def mirrored(self) -> float:
         """Return how much better this is than with match and mismatch exchanged, as a t statistic.
@@ -130,9 +110,9 @@ class Found(NamedTuple):
         mixture, data = self.search.mixture, self.search.task.data
         turned = mixture.completed(1 - of_action(self.belief, data.action))
         belief, evidence = mixture.fit(turned, FINAL)
-        more = information(self.held_out, data) - information(evidence, data)
+        more = information(self.judged, data) - information(evidence, data)
         more += mixture.context_fit(self.belief) - mixture.context_fit(belief)
-        more += self.search.task.weight * orientation(self.held_out, self.search.task.rate)
+        more += self.search.task.weight * orientation(self.judged, self.search.task.rate)
         if np.abs(belief - self.belief).mean() < SAME or more.std() == 0:
             return CERTAIN
         return float(np.clip(np.sqrt(len(more)) * more.mean() / more.std(), -CERTAIN, CERTAIN))
@@ -201,6 +181,10 @@ class Search:
         for score in self._scores():
             for sign in (1, -1):
                 yield self.mixture.completed(_first_guess(sign * score, self.task.rate))
+        if self.family.one_right and (seen := self._seen()) is not None:
+            # Perception transfer: what is imagined may look like what is seen.
+            resemblance = self.mixture.data.context @ seen.T
+            yield softmax(STEEPNESS * resemblance / max(resemblance.std(), 1e-12))
 
     def _scores(self) -> Iterator[np.ndarray]:
         """Yield how far each feedback lies along singular pairs' directions, in SDs."""
@@ -239,26 +223,33 @@ class Search:
             score[mine] = values * skewed * (1 if self.task.rate[mine].mean() <= 0.5 else -1)
         return score
 
-    def alike(self, model: Model) -> float | None:
-        """Return how much the contexts of options resemble the feedback to them, in SDs of chance.
+    def _seen(self) -> np.ndarray | None:
+        """Return feedback to each action, in units of the contexts' noise, (actions, features).
 
-        None where context and feedback do not have the same features, which could not be compared.
+        Less what all have in common. None where contexts have other features.
         """
         data, whiten = self.task.data, self._whitenings[0].matrix
         if data.context.shape[1] != data.feedback.shape[1]:
             return None
-        seen = np.array([data.means(each) for each in data.feedback.T]).T
-        # Both in units of the contexts' noise, and less what all options share.
-        imagined, seen = np.linalg.solve(whiten, model.context_weights).T, seen @ whiten
-        seen, imagined = (each - each.mean(axis=0) for each in (seen, imagined))
-        scale = np.sqrt((seen**2).sum() * (imagined**2).sum())
-        if scale == 0:
-            return 0.0
+        seen = np.array([data.means(each) for each in data.feedback.T]).T @ whiten
+        return seen - seen.mean(axis=0)
+
+    def alike(self, belief: np.ndarray) -> float | None:
+        """Return how much the contexts of options resemble the feedback to them, in SDs of chance.
+
+        None where they cannot be compared.
+        """
+        seen = self._seen()
+        if seen is None or not self.family.one_right:
+            return None
+        imagined = self.mixture.model(belief).context_weights.T
+        imagined = imagined - imagined.mean(axis=0)
+        scale = np.sqrt((seen**2).sum() * (imagined**2).sum()) or 1.0
         return float((seen * imagined).sum() / scale * np.sqrt((len(seen) - 1) * seen.shape[1]))
 
     def worth(self, evidence: Evidence) -> float:
         """Return what contexts tell of feedback, in nats; less if match rates do not fit."""
-        told = self.task.data.trials * net_information(evidence, self.task.data)
+        told = information(evidence, self.task.data).sum()
         return told - WRONG_RATE * rate_misfit(evidence, self.task.rate, self.task.weight)
 
     def best(self) -> tuple[np.ndarray, Evidence]:
@@ -267,9 +258,12 @@ class Search:
         It is chosen by the likelihood of contexts
         given feedback: that of contexts, and what they tell of feedback beyond its own likelihood.
         """
+        blind = (self.task.rate == 0.5).all()
 
         def likelihood(fit: tuple[np.ndarray, Evidence]) -> float:
-            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum()
+            # Where the match rate tells nothing, resemblance is all that tells match and mismatch.
+            told = (self.alike(fit[0]) or 0.0) if blind else 0.0
+            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum() + told
 
         fits = [self.mixture.fit(each, SCREENING, hot=HOT) for each in self.starts()]
         fits = sorted(fits, key=likelihood, reverse=True)[:KEPT]
@@ -307,30 +301,28 @@ class Search:
         """
         return self.worth(new) < LOST * before.worth(old)
 
-    def model(
-        self, belief: np.ndarray, rows: np.ndarray | None = None, *, again: bool = False
-    ) -> Model:
-        """Return the linear evidence that a belief about some trials leads to, of scaled features.
+    def without(self, fold: int, belief: np.ndarray) -> Model:
+        """Return the model that a belief leads to without a fold, annealed anew.
 
-        `again` is to anneal it anew by these trials alone.
+        Nothing is left of what the fold had to do with the belief or the noise.
         """
-        rows = np.arange(len(belief)) if rows is None else np.flatnonzero(rows)
-        part = Mixture(
-            self.mixture.data.rows(rows),
-            self._known_rate[rows],
-            self.mixture.noise,
-            *self.family[1:],
-        )
-        belief = part.fit(belief[rows], AGAIN, hot=HOTTER)[0] if again else belief[rows]
-        found, (left, right) = part.model(belief), self._whitenings
+        rows = np.flatnonzero(self.task.fold != fold)
+        search = Search(self.task.rows(rows), self.family)
+        belief, _ = search.mixture.fit(belief[rows], AGAIN, hot=HOTTER)
+        search = search.normalised_by(belief)
+        return search.model(search.mixture.fit(belief, AGAIN)[0])
+
+    def model(self, belief: np.ndarray) -> Model:
+        """Return the linear evidence that a belief leads to, of scaled features."""
+        found, (left, right) = self.mixture.model(belief), self._whitenings
         weights = right.matrix @ found.feedback_weights
         # Feedback was centred by action.
         data = self.task.data
-        means = np.array([data.means(each) for each in data.feedback.T]).T
+        means = np.array([data.means(each) for each in data.feedback.T])
         return found._replace(
             context_weights=left.matrix @ found.context_weights,
             feedback_weights=weights,
-            feedback_bias=found.feedback_bias - (means.T * weights).sum(axis=0),
+            feedback_bias=found.feedback_bias - (means * weights).sum(axis=0),
         )
 
 
@@ -359,6 +351,8 @@ def discover(task: Task) -> Found:
     Families are tried from the simplest on, until one is convincing. Those in which the actions
     share less must tell clearly more than the best before: they could explain anything.
     """
+    if task.one_right:
+        task = without_leak(task)
     best, most = None, 0.0
     for family in FAMILIES:
         simple = family in FAMILIES[:2]
@@ -367,13 +361,32 @@ def discover(task: Task) -> Found:
         if not task.one_right:
             family = family._replace(one_right=False)
         found = _search(task, family)
-        wrong = rate_misfit(found.held_out, task.rate, task.weight) / task.data.trials
-        told = information(found.held_out, task.data) - WRONG_RATE * wrong
+        wrong = rate_misfit(found.unseen, task.rate, task.weight) / task.data.trials
+        told = information(found.unseen, task.data) - WRONG_RATE * wrong
         more = told - most
         error = more.std() / np.sqrt(len(more))
         if best is None or more.mean() > (0.0 if simple else CLEARLY * error):
             best, most = found, told
     return best
+
+
+def without_leak(task: Task) -> Task:
+    """Return the task without what contexts tell of feedback whatever the action.
+
+    Where one option is right that is not the reward: being right about one option is being wrong
+    about the others. Only what is clearly more than noise is taken out.
+    """
+    data = task.data
+    feedback = less_means(data.feedback, data.action)
+    left, right = Whitening.of(data.context).matrix, Whitening.of(feedback).matrix
+    context = data.context @ left
+    from_context, sizes, to_feedback = np.linalg.svd(context.T @ (feedback @ right) / data.trials)
+    edge = (np.sqrt(context.shape[1]) + np.sqrt(feedback.shape[1])) / np.sqrt(data.trials)
+    clear = np.flatnonzero(sizes > ABOVE_NOISE * edge)
+    if not len(clear):
+        return task
+    leaked = (context @ from_context[:, clear]) * sizes[clear] @ to_feedback[clear]
+    return task._replace(data=data._replace(feedback=data.feedback - leaked @ np.linalg.inv(right)))
 
 
 def _entropy(task: Task) -> float:
@@ -391,7 +404,14 @@ def _search(task: Task, family: Family) -> Found:
         if again.worse(new, search, evidence):
             break
         search, belief, evidence = again, found, new
-    return Found(search.model(belief), belief, evidence, search)
+    without, data = [], task.data
+    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+    for fold in np.unique(task.fold):
+        model, out = search.without(fold, belief), task.fold == fold
+        without.append(model)
+        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
+        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
 def _first_guess(score: np.ndarray, rate: np.ndarray) -> np.ndarray:

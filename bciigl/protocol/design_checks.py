@@ -38,7 +38,14 @@ def refusals(protocol: Protocol) -> list[Finding]:
 
 def advice(protocol: Protocol) -> list[Finding]:
     """Return warnings about what is allowed but probably not intended."""
-    checks = (_peak, _too_little_to_learn_from, _long_run, _silent_judgment, _never_learns)
+    checks = (
+        _rests_on_resemblance,
+        _peak,
+        _too_little_to_learn_from,
+        _long_run,
+        _silent_judgment,
+        _never_learns,
+    )
     return [finding for check in checks for finding in check(protocol)]
 
 
@@ -72,22 +79,29 @@ def _events(protocol: Protocol) -> Iterator[Finding]:
 
 def _symmetry(protocol: Protocol) -> Iterator[Finding]:
     task = protocol.task
-    if len(task.options) != 2:
-        return
-    if task.catch.share * task.trials < 1:
-        yield Finding(
-            ("task", "options"),
-            "two options guessed uniformly match half of the time: the match rate is 1/2, so "
-            "match and mismatch cannot be told apart (the symmetry cannot be broken); add catch "
-            "trials (task.catch.share: 0.2) or a third option",
-            (("task", "catch"), ("task", "trials")),
-        )
-    elif abs(task.catch.match_rate - 0.5) < 0.1 - 1e-9:
+    if len(task.options) == 2 and not _blind(protocol) and abs(task.catch.match_rate - 0.5) < 0.099:
         yield Finding(
             ("task", "catch", "match_rate"),
             "with two options only the catch trials tell match from mismatch, so their match rate "
             f"should be 0.4 or less, or 0.6 or more, got {task.catch.match_rate:g}",
             (("task", "options"),),
+        )
+
+
+def _blind(protocol: Protocol) -> bool:
+    """Tell whether match and mismatch are equally frequent, and no catch trials tell them apart."""
+    task = protocol.task
+    return len(task.options) == 2 and task.catch.share * task.trials < 1
+
+
+def _rests_on_resemblance(protocol: Protocol) -> Iterator[Finding]:
+    if _blind(protocol):
+        yield Finding(
+            ("task", "options"),
+            "two options guessed uniformly match half of the time, so match and mismatch are told "
+            "apart by one assumption only: that imagining an option resembles seeing it; to do "
+            "without it, add catch trials (task.catch.share: 0.2) or a third option",
+            (("task", "catch"), ("task", "trials")),
         )
 
 
@@ -175,6 +189,8 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
             f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
             f"{guesses / options:.0f} match; use {needed} or more",
         )
+        return
+    if _blind(protocol):
         return
     if options == 2:
         path, kind = ("task", "catch", "share"), "catch trials"

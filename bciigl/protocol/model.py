@@ -360,7 +360,7 @@ class Protocol(Section):
     )
     agent: Agent = Field(Agent(), description="how the guesses are made")
     learners: Learners = field(
-        ("ai_igl", "igl_full_ci", "cb", "ceiling"), "learner ids", "learners to compare"
+        ("ai_igl", "transfer", "igl_full_ci", "cb", "ceiling"), "learner ids", "learners to compare"
     )
     evaluation: Evaluation = Field(Evaluation(), description="the test session")
     study: Study = Field(Study(), description="what a sweep repeats")

@@ -199,9 +199,11 @@ class Result:
 
 def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the learners wanted, or all for which there is what they need."""
-    truth = sessions["train"].truth
+    train, truth = sessions["train"]
     if not wanted:
-        return tuple(each.id for each in LEARNERS.all() if _can_be_told(each, truth))
+        same = train.feedback is None or train.context.shape[1] == train.feedback.shape[1]
+        known = (each for each in LEARNERS.all() if same or not each.same_features)
+        return tuple(each.id for each in known if _can_be_told(each, truth))
     for each in wanted:
         found = LEARNERS.get(each)
         if not _can_be_told(found, truth):
