@@ -17,8 +17,6 @@ from bciigl.learn.interactions import (
     Prepared,
     Scaling,
     folds,
-    less_means,
-    of_action,
 )
 from bciigl.learn.mixture import Whitening
 from bciigl.learn.search import Found, Task
@@ -34,9 +32,8 @@ CLEARLY_UPRIGHT, UNLIKELY_UPRIGHT = 2.5, 7.5
 MOST_GENEROUS = 0.25
 SURELY_GRADED = 1e-4
 LEAST_SKILL = 0.2
-LEAST_OF_HALF, LEAST_OF_ACTION = 0.25, 0.0
+LEAST_OF_HALF, MOST_BETWEEN_HALVES, LEAST_OF_ACTION = 0.25, 4.0, 0.0
 SMALLEST_MARGIN = 0.01
-SMALL_RIDGE = 0.1
 # The estimated accuracy is sought on a grid, by no more trials than these, for some shares of
 # judgments that lapse, each with its probability.
 GRID, MOST_COUNTED = np.linspace(0, 1, 101), 2000
@@ -101,7 +98,8 @@ class Diagnosis(Verdict):
         Whether decoded rewards go with the option guessed, and not with any option that is probable
         as leaks do; a t statistic.
     halves_t : tuple of float
-        The t statistic of the information in the first and in the second half of the session.
+        The t statistic of the information in the first and in the second half of the session, and
+        that of the difference.
     mirrored_t : float
         How much better it is than with match and mismatch exchanged, as a t statistic.
     alike : float or None
@@ -111,11 +109,6 @@ class Diagnosis(Verdict):
         How often feedback looks like a match where contexts rule it out.
     graded : float
         The probability that decoded rewards depend by chance on how near a guess was to the option.
-    shared : bool
-        Whether the reward shows alike in the feedback to all actions.
-    leak, leak_t : float
-        Correlation of context and feedback beyond action and reward, on trials it was not sought
-        in; and its t statistic.
     guess_told, guess_told_t : float
         How often the action can be told from the context, on unseen folds, less chance, and its t
         statistic; where guesses are said to have been uniform it should not be told at all.
@@ -127,14 +120,11 @@ class Diagnosis(Verdict):
     information: float
     information_t: float
     contrast_t: float
-    halves_t: tuple[float, float]
+    halves_t: tuple[float, float, float]
     mirrored_t: float
     alike: float | None
     generous: float
     graded: float
-    shared: bool
-    leak: float
-    leak_t: float
     guess_told: float
     guess_told_t: float
     actions: tuple[ActionDiagnosis, ...]
@@ -162,13 +152,11 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         float(told.mean()),
         _t(told),
         contrast(evidence, data)[1],
-        (_t(told[first]), _t(told[~first])),
+        (_t(told[first]), _t(told[~first]), _difference_t(told[first], told[~first])),
         found.mirrored(),
         found.search.alike(found.belief),
         generosity(evidence, data),
         graded(evidence, data),
-        found.search.family.shared,
-        *leaked(task, found),
         *action_told(data, task.fold),
         tuple(actions),
     )
@@ -258,30 +246,6 @@ def graded(evidence: Evidence, data: Prepared) -> float:
     return float(f_distribution.sf(ratio, added, free))
 
 
-def leaked(task: Task, found: Found) -> tuple[float, float]:
-    """Return how context and feedback still correlate given action and reward, and its t.
-
-    What is left of both, after the means of what was decoded, is correlated along the direction
-    that even folds suggest, on odd folds, and vice versa.
-    """
-    data = task.data
-    decoded = 2 * data.action + (of_action(found.belief, data.action) > 0.5)
-    option = found.belief.argmax(axis=1) if found.model.one_right else decoded
-    left, right = less_means(data.context, option), less_means(data.feedback, decoded)
-    odd = task.fold % 2 == 1
-    if min(odd.sum(), (~odd).sum()) < 10:
-        return 0.0, 0.0
-    scores = np.zeros((2, len(odd)))
-    for seek in (odd, ~odd):
-        a, b = (Whitening.of(side[seek]).matrix for side in (left, right))
-        pair = np.linalg.svd((left[seek] @ a).T @ (right[seek] @ b))
-        along = left[~seek] @ a @ pair[0][:, 0], right[~seek] @ b @ pair[2][0]
-        for row, values in zip(scores, along, strict=True):
-            row[~seek] = (values - values.mean()) / max(values.std(), 1e-12)
-    correlation = float((scores[0] * scores[1]).mean())
-    return correlation, float(correlation * np.sqrt(len(odd)))
-
-
 def refuse_adaptive(data: Prepared) -> None:
     """Raise `InputError` if contexts tell the actions of interactions without propensities."""
     scaled = data._replace(context=Scaling.of(data.context, data.run).apply(data.context, data.run))
@@ -303,23 +267,15 @@ def action_told(data: Prepared, fold: np.ndarray) -> tuple[float, float]:
     right = np.zeros(len(rows))
     for each in np.unique(fold[rows]):
         out = fold[rows] == each
-        scores = _discriminant(context[~out], acted[~out], context[out])
+        means = acted[~out].T @ context[~out] / np.maximum(acted[~out].sum(axis=0), 1)[:, None]
+        noise = Whitening.of(context[~out] - acted[~out] @ means).matrix
+        scores = (context[out] @ noise) @ (means @ noise).T
+        scores -= 0.5 * ((means @ noise) ** 2).sum(axis=1)
         right[out] = scores.argmax(axis=1) == data.action[rows][out]
     chance = taken.max() / len(rows)
     error = np.sqrt(chance * (1 - chance) / len(rows))
     told = float(right.mean() - chance)
     return told, float(told / max(error, 1e-9))
-
-
-def _discriminant(context: np.ndarray, acted: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    """Return the linear discriminant scores of unseen contexts for each action."""
-    taken = acted.sum(axis=0)
-    means = acted.T @ context / np.maximum(taken, 1)[:, None]
-    spread = context.T @ context - (means * taken[:, None]).T @ means
-    ridged = spread / max(len(context), 1) + SMALL_RIDGE * np.eye(context.shape[1])
-    weights = np.linalg.solve(ridged, means.T)
-    prior = np.log(np.maximum(taken, 1e-9))
-    return unseen @ weights - 0.5 * (means.T * weights).sum(axis=0) + prior
 
 
 def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
@@ -418,21 +374,15 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
     if found.accuracy is not None and found.accuracy < chance + LEAST_SKILL * (1 - chance):
         reason = f"its choices seem to be right in {100 * found.accuracy:.0f} % of the trials only"
         yield DOUBTFUL, f"{reason} (chance is {100 * chance:.0f} %).", more
-    if min(found.halves_t) < LEAST_OF_HALF:
-        half = ("first", "second")[int(np.argmin(found.halves_t))]
-        reason = f"what was learned does not hold in the {half} half of the session"
-        yield DOUBTFUL, f"{reason} (t = {min(found.halves_t):.1f}).", "Look for what changed."
+    first, second, difference = found.halves_t
+    if min(first, second) < LEAST_OF_HALF or abs(difference) > MOST_BETWEEN_HALVES:
+        half = "first" if first < second else "second"
+        reason = f"what was learned holds less in the {half} half of the session"
+        yield DOUBTFUL, f"{reason} (t = {min(first, second):.1f}).", "Look for what changed."
     for each in found.actions:
         if each.trials >= 2 * FEWEST_TRIALS_OF_ACTION and each.information_t < LEAST_OF_ACTION:
             reason = f"the answers to action {each.action} were not understood"
             yield DOUBTFUL, f"{reason} (t = {each.information_t:.1f}).", more
-    if not found.shared and found.leak_t > CLEARLY_TOLD:
-        yield (
-            DOUBTFUL,
-            "contexts leak into the feedback beyond action and reward "
-            f"(r = {found.leak:.2f}), and the leak may have been taken for the reward.",
-            "Estimate contexts from frames before the guess alone, and remove slow drift.",
-        )
     yield TRUST, _trusted(found, blind, evidence), ""
 
 
@@ -458,3 +408,11 @@ def _t(values: np.ndarray) -> float:
     if len(values) < 2:
         return 0.0
     return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))
+
+
+def _difference_t(one: np.ndarray, other: np.ndarray) -> float:
+    """Return Welch's t statistic of a difference in means."""
+    if min(len(one), len(other)) < 2:
+        return 0.0
+    error = np.sqrt(sum(each.var(ddof=1) / len(each) for each in (one, other)))
+    return float((one.mean() - other.mean()) / max(error, 1e-9))

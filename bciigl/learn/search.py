@@ -19,12 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from bciigl.learn.evidence import (
-    Evidence,
-    information,
-    orientation,
-    rate_misfit,
-)
+from bciigl.learn.evidence import Evidence, information, orientation, rate_misfit
 from bciigl.learn.interactions import (
     FEWEST_TRIALS_OF_ACTION,
     FEWEST_TRIALS_TO_CENTRE,
@@ -81,15 +76,10 @@ class Task(NamedTuple):
         return Task(self.data.rows(index), *(each[index] for each in self[1:4]), *self[4:])
 
     def fewer(self) -> "Task":
-        """Return the task of as many trials as are searched: the first of each run."""
+        """Return the task of as many trials as are searched."""
         if self.data.trials <= MOST_SEARCHED:
             return self
-        order = np.argsort(self.data.run, kind="stable")
-        sizes = np.bincount(self.data.run)
-        place = np.empty(self.data.trials, int)
-        place[order] = np.concatenate([np.arange(size) for size in sizes])
-        some = place < sizes[self.data.run] * MOST_SEARCHED / self.data.trials
-        return self.rows(np.flatnonzero(some))
+        return self.rows(np.linspace(0, self.data.trials - 1, MOST_SEARCHED).astype(int))
 
 
 class Found(NamedTuple):
@@ -255,8 +245,8 @@ class Search:
     def best(self) -> tuple[np.ndarray, Evidence]:
         """Return the belief of the start that turns out best, and the evidence for it.
 
-        It is chosen by the likelihood of contexts
-        given feedback: that of contexts, and what they tell of feedback beyond its own likelihood.
+        It is chosen by the likelihood of contexts given feedback: that of contexts, and what they
+        tell of feedback beyond its own likelihood.
         """
         blind = (self.task.rate == 0.5).all()
 
