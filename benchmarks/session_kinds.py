@@ -47,9 +47,11 @@ KINDS = {
     "repeated": "the agent guesses one option 50 to 70 % of the time, with its propensity",
     "similarity 0": "imagining an option does not resemble seeing it",
     "similarity -0.8": "imagining an option resembles the contrary of seeing it",
+    "not normalised": "estimates in the scanner's units, as of arrays without frames",
 }
 PURE_NOISE = {
     "noise, brain": "the brain's noise at full strength, no signal",
+    "noise, not normalised": "the same, in the scanner's units",
     "noise, white": "white noise in place of contexts and feedback",
 }
 SILENT = ("silent, leaking", "silent, aroused")
@@ -65,8 +67,10 @@ _BRAIN: dict[str, Callable[[np.random.Generator], dict[str, Any]]] = {
     "similarity 0": lambda rng: {"similarity": 0.0},
     "similarity -0.8": lambda rng: {"similarity": -0.8},
     "noise, brain": lambda rng: {"cnr": 1e-6},
+    "noise, not normalised": lambda rng: {"cnr": 1e-6},
 }
-_NOISE = {"easy": (0.05, 0.7), "hard": (0.9, 2.0), "noise, brain": (1.0, 1.0)}
+_NOISE = {"easy": (0.05, 0.7), "hard": (0.9, 2.0)}
+_NOISE |= {"noise, brain": (1.0, 1.0), "noise, not normalised": (1.0, 1.0)}
 _NOISE_OTHERWISE = (0.3, 1.1)
 _RUNS = {"many options": (15.0, 30.0), "few trials": (1.0, 1.5, 2.0, 3.0)}
 _RUNS_OTHERWISE = (3.0, 5.0, 8.0, 10.0, 15.0)

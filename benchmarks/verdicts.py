@@ -42,7 +42,8 @@ def one(kind: str, seed: int) -> dict[str, Any]:
         train, options = white_noise(rng)
         return row | _told(fitted(train, options), train, options) | {"noise": None, "g": -np.inf}
     plan, recorded, tested = recordings(kind, rng, seed)
-    options, known = len(plan.protocol.task.options), recorded.calibration()
+    options = len(plan.protocol.task.options)
+    known = recorded.calibration(normalise="not normalised" not in kind)
     in_scanner_units = known._replace(whitening=None)
     train = plan.spoil(recorded.estimated(in_scanner_units))
     train = train._replace(
@@ -131,7 +132,11 @@ def report(rows: list[dict]) -> str:
         f"| g < 0.5, not trusted | {len(failed)} | {100 - share(failed, 'trust'):.1f} % | |",
         f"| g >= 0.9, trusted | {len(good)} | {share(good, 'trust'):.1f} % | |",
         f"| g >= 0.9, do not use | {len(good)} | {share(good, 'do not use'):.1f} % | |",
-        f"| pure noise, trusted | {len(noise)} | {share(noise, 'trust'):.1f} % | |",
+        *(
+            f"| pure {kind}: trusted | {len(mine)} | {share(mine, 'trust'):.1f} % | |"
+            for kind in PURE_NOISE
+            if (mine := [row for row in noise if row["kind"] == kind])
+        ),
         "| trusted: the estimated accuracy's 95 % interval has the test session's in it |"
         f" {len(trusted)} | {raw:.1f} % | |",
         f"| the same, the test session's own error allowed for | {len(trusted)} | {allowed:.1f} %"
