@@ -88,7 +88,8 @@ ABLATIONS = {
     "no directions of actions' own": Ablation(_families(True, False)),
     "noise measured once (ROUNDS = 0)": Ablation({(search, "ROUNDS"): 0}),
     "one singular pair (PAIRS = 1)": Ablation({(search, "PAIRS"): 1}),
-    "no tempering (HOT = HOTTER = 1)": Ablation({(search, "HOT"): 1.0, (search, "HOTTER"): 1.0}),
+    "no tempering (HOT = 1)": Ablation({(search, "HOT"): 1.0}),
+    "folds judged without tempering (HOTTER = 1)": Ablation({(search, "HOTTER"): 1.0}),
     "match rate ignored (WRONG_RATE = 0)": Ablation({(search, "WRONG_RATE"): 0.0}),
 }
 Cell = tuple[str, str, float, str]

@@ -6,7 +6,7 @@ agent gets contexts and feedback, no labels and no rewards. What is possible is
 labels of the same session, in the test session.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/closed_loop.py [first seed [seeds [noise]]]
-(about two minutes on two cores)
+(about a minute on two cores)
 """
 
 import argparse

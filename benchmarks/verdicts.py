@@ -6,7 +6,7 @@ thresholds of the verdict were chosen on other seeds than these. `session_kinds.
 Writes benchmarks/verdicts.md if it is run as a whole with its own seeds.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/verdicts.py [first seed [sessions per kind]]
-       [--kinds "easy; two options"] [--details wrong.json]   (eight minutes on two cores)
+       [--kinds "easy; two options"] [--details wrong.json]   (seven minutes on two cores)
 
 Seeds from 100 on are for development. Kinds are separated by semicolons.
 """
