@@ -1,62 +1,108 @@
 """Does the closed loop matter? How often guesses match while an agent learns, and what it costs.
 
-Usage: python benchmarks/closed_loop.py [SEEDS [NOISE...]]
+333 trials at the noise of a real brain, of which 46 are guessed uniformly, then epsilon 0.2. The
+agent gets contexts and feedback, no labels and no rewards. What is possible is
+(1 - epsilon) x ceiling + epsilon / K, with the ceiling of a supervised classifier that was told all
+labels of the same session, in the test session.
 
-666 trials, of which 138 are guessed uniformly, then epsilon 0.2: an agent that knew all would match
-in 86.7 % of them. The agent gets contexts and feedback, no labels and no rewards.
+Usage: OMP_NUM_THREADS=1 python benchmarks/closed_loop.py [first seed [seeds [noise]]]
+(about a minute on two cores)
 """
 
-import sys
-import tempfile
+import argparse
 import time
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sessions import number_guessing
 
-from bciigl.loop import record
-from bciigl.recording import open_dataset
-from bciigl.study.learning import load_sessions, matches_by_fifths
+from bciigl.learn import SupervisedCeiling
+from bciigl.loop import simulate
+from bciigl.study.learning import matches_by_fifths
 
-AGENT = {"policy": "epsilon-greedy", "epsilon": 0.2, "uniform_runs": 3}
+FIRST_SEED, SEEDS, NOISE = 2000, 10, 1.0
+TRIALS, TEST_TRIALS = 333, 920
+EPSILON = 0.2
+LEARN_EVERY = (1, "10 trials")
+LAST = 3  # fifths of the session in which the agent should have learned
+PROCESSES = 2
 
 
-def session(noise: float, seed: int) -> tuple[list[float], np.ndarray]:
-    """Return the match rates of one session by fifths, and the seconds that trials took.
+def session(noise: float, learn_every: int | str, seed: int) -> dict[str, Any]:
+    """Return how often guesses matched by fifths, percent, what was possible, and seconds.
 
-    The first trial of each run is left out: learning and the run's noise come before it.
+    The time of each trial has the brain in it; that of a run's first trial, before which the agent
+    may learn and the noise of the run is drawn, is told apart.
     """
-    protocol = number_guessing(noise, seed, agent=AGENT, evaluation={"test_trials": 46})
-    calls = []
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "session")
-        record(protocol, out, progress=lambda done, _: calls.append((done, time.perf_counter())))
-        fifths = matches_by_fifths(load_sessions(open_dataset(out))["train"])
+    agent = {"policy": "epsilon-greedy", "epsilon": EPSILON, "uniform_runs": 1}
+    protocol = number_guessing(
+        noise,
+        seed,
+        task={"trials": TRIALS},
+        agent={**agent, "learn_every": learn_every},
+        evaluation={"test_trials": TEST_TRIALS},
+    )
+    calls = [(0, time.perf_counter())]
+    held = simulate(protocol, progress=lambda done, _: calls.append((done, time.perf_counter())))
+    (train, truth), (test, labels) = held["train"], held["test"]
+    ceiling = SupervisedCeiling().fit(train.context, truth.meant, run=train.run)
+    # Centred by the training mean, as the agent has to do it.
+    best = 100 * ceiling.score(test.context, labels.meant)
+    possible = (1 - EPSILON) * best + EPSILON * 100 / len(protocol.task.options)
     done, when = np.array(calls).T
-    # It is called after each trial and, with the same number again, after each run.
-    in_run = (np.diff(done) == 1) & (np.diff(done, prepend=0)[:-1] == 1)
-    return fifths, np.diff(when)[in_run]
+    within = (np.diff(done) == 1) & (done[1:] <= TRIALS)
+    first = (done[1:] - 1) % protocol.task.trials_per_run == 0
+    seconds = np.diff(when)
+    return {
+        "fifths": matches_by_fifths(held["train"]),
+        "ceiling": best,
+        "possible": possible,
+        "trial": seconds[within & ~first],
+        "run": seconds[within & first],
+    }
+
+
+def row(learn_every: int | str, found: list[dict[str, Any]]) -> str:
+    """Return a line of the table."""
+    fifths = np.array([each["fifths"] for each in found])
+    last, possible = fifths[:, -LAST:].mean(axis=1), np.array([each["possible"] for each in found])
+    shares = 100 * last / possible
+    every = f"{learn_every} run" if learn_every == 1 else str(learn_every)
+    trials = 1000 * np.concatenate([each["trial"] for each in found])
+    runs = 1000 * np.concatenate([each["run"] for each in found])
+    cells = [
+        every,
+        " / ".join(f"{each:.1f}" for each in fifths.mean(axis=0)),
+        f"{last.mean():.1f}",
+        f"{np.mean([each['ceiling'] for each in found]):.1f}",
+        f"{possible.mean():.1f}",
+        f"{shares.mean():.1f}",
+        f"{shares.min():.1f}",
+        f"{np.median(trials):.1f}, {np.percentile(trials, 99):.0f}",
+        f"{np.median(runs):.0f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
     """Print the table."""
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    levels = [float(each) for each in sys.argv[2:]] or [0.1, 0.5, 1.0]
-    print("| noise | guesses that matched, by fifths, mean of seeds | last fifth, worst seed |")
-    print("|---|---|---|")
-    for noise in levels:
-        with ProcessPoolExecutor(2) as pool:
-            found = list(pool.map(partial(session, noise), range(seeds)))
-        fifths = np.array([rates for rates, _ in found])
-        mean = " / ".join(f"{each:.1f}" for each in fifths.mean(axis=0))
-        print(f"| {noise:g} | {mean} % | {fifths[:, -1].min():.1f} % |", flush=True)
-    _, times = session(0.5, 0)  # alone on the machine
-    middle, most = 1000 * np.percentile(times, [50, 99])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("first", type=int, nargs="?", default=FIRST_SEED, help="first seed")
+    parser.add_argument("seeds", type=int, nargs="?", default=SEEDS, help="how many seeds")
+    parser.add_argument("noise", type=float, nargs="?", default=NOISE, help="1 is a real brain's")
+    asked = parser.parse_args()
+    seeds = range(asked.first, asked.first + asked.seeds)
     print(
-        f"\nmilliseconds a trial, brain and journal included: median {middle:.2f}, 99 % {most:.2f}"
+        f"Percent, means of seeds {seeds[0]} to {seeds[-1]}, noise {asked.noise:g}; share: of what"
+        " is possible, mean of seeds.\n"
     )
+    titles = ["learns every", "matched, by fifths", "last three fifths", "ceiling", "possible"]
+    titles += ["share", "worst seed", "ms a trial, median and 99 %", "ms a run's first trial"]
+    print("| " + " | ".join(titles) + " |\n" + "|---" * len(titles) + "|")
+    for every in LEARN_EVERY:
+        cells = (delayed(session)(asked.noise, every, seed) for seed in seeds)
+        print(row(every, Parallel(n_jobs=PROCESSES)(cells)), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from sessions import Session, number_guessing, simulate
+from sessions import Session, estimate, number_guessing, record
 from vowpalwabbit import LabelType, Workspace
 
 from bciigl.brain import Brain
@@ -142,9 +142,8 @@ def data_sets() -> dict[str, tuple[Session, Session]]:
             weights = {"perception": 0.5 if "and" in only else 0.0, "judgment": 0.5}
             brain = Brain(number_guessing(noise, 0, feedback=weights))
             rng = np.random.default_rng(0)
-            found[f"noise {noise:g}, {only}"] = (
-                simulate(brain, "train", TRIALS, rng),
-                simulate(brain, "test", TEST_TRIALS, rng),
+            found[f"noise {noise:g}, {only}"] = estimate(
+                record(brain, "train", TRIALS, rng), record(brain, "test", TEST_TRIALS, rng)
             )
     return found
 
