@@ -93,9 +93,9 @@ class DiagnosedPolicy(LinearPolicy):
         data = prepare(context, action, feedback, **given, n_actions=self.n_actions)
         # Where the match rate of all trials is known, it does not matter how they were guessed.
         all_known = getattr(self, "match_rate", None) is not None and not data.catch.any()
-        if propensity is None and not all_known:
-            refuse_adaptive(data)
         with one_thread():
+            if propensity is None and not all_known:
+                refuse_adaptive(data)
             self._learn(data)
         self.n_actions_, self.n_features_in_ = data.n_actions, data.context.shape[1]
         return self

@@ -48,7 +48,7 @@ WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
 # Of all there is to know of the reward: enough to look no further.
-CONVINCING = 0.5
+CONVINCING = 0.3
 # Standard errors by which another family of models must tell more.
 CLEARLY = 3.0
 # Further steps that leave less than this share of what there was have lost it.
