@@ -23,7 +23,7 @@ from bciigl.learn.search import Found, Task
 
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict; benchmarks/verdicts.py measures how often it is wrong with them.
-NO_EVIDENCE, ENOUGH_EVIDENCE, ENOUGH_CONTRAST = 1.0, 2.0, 5.0
+NO_EVIDENCE, ENOUGH_EVIDENCE, ENOUGH_CONTRAST = 1.0, 3.0, 7.0
 # Where imagining clearly resembles seeing, another source says the same: less is enough.
 CLEARLY_ALIKE, CLEARLY_UNLIKE, LESS_CONTRAST = 4.0, -2.5, 3.0
 RESEMBLES = 3.0

@@ -43,6 +43,7 @@ class Interactions:
     catch: np.ndarray | None = None
     match_rate: Any = None  # of catch trials, one number or one for each action
     n_actions: int | None = None  # by default one more than the largest action
+    whitening: np.ndarray | None = None  # that made features of voxels, (voxels, features)
 
     @property
     def trials(self) -> int:

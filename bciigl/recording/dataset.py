@@ -74,7 +74,7 @@ class Dataset:
         runs = {_run_number(path): _arrays(path) for path in paths}
         truths = [self._truth_of(path, runs[_run_number(path)]) for path in paths]
         try:
-            return joined_session(self.protocol, runs, truths)
+            return joined_session(self.protocol, runs, truths, self.calibration.whitening)
         except ValueError as error:
             raise DatasetError(f"{self.folder}: {error}") from None
 
@@ -184,7 +184,10 @@ _ESTIMATES = ("_interactions.npz", "_estimates.npz")
 
 
 def joined_session(
-    protocol: Protocol, runs: Mapping[int, Mapping[str, np.ndarray]], truths: list[Truth | None]
+    protocol: Protocol,
+    runs: Mapping[int, Mapping[str, np.ndarray]],
+    truths: list[Truth | None],
+    whitening: np.ndarray | None = None,
 ) -> Session:
     """Return the arrays of runs as one session, without trials that miss context or feedback."""
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
@@ -202,6 +205,7 @@ def joined_session(
         catch=catch if catch.any() else None,
         match_rate=known if catch.any() else None,
         n_actions=len(protocol.task.options),
+        whitening=whitening,
     )
     if any(each is None for each in truths):
         return Session(interactions)

@@ -27,6 +27,7 @@ class MemorySink:
 
     runs: dict[RunId, RecordedRun] = field(default_factory=dict)
     estimates: dict[RunId, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    whitening: np.ndarray | None = None
 
     def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
         """Return that nothing was recorded before."""
@@ -50,7 +51,8 @@ class MemorySink:
         self.runs[place] = self.runs[place]._replace(frames={})
 
     def finish(self, calibration: Calibration) -> None:
-        """Do nothing."""
+        """Keep what estimates were made with."""
+        self.whitening = calibration.whitening
 
     def sessions(self, protocol: Protocol) -> dict[str, Session]:
         """Return what happened in each session."""
@@ -61,7 +63,8 @@ class MemorySink:
                 place.run: run_arrays(run.trials, *self.estimates[place])
                 for place, run in runs.items()
             }
-            found[name] = joined_session(protocol, arrays, [each.truth for each in runs.values()])
+            truths = [each.truth for each in runs.values()]
+            found[name] = joined_session(protocol, arrays, truths, self.whitening)
         return found
 
 

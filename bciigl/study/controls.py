@@ -39,10 +39,17 @@ def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions
     for name, (given, truth) in sessions.items():
         for view in ("context", "feedback"):
             if (values := getattr(given, view)) is not None:
-                centred = values - values.mean(axis=1, keepdims=True)
-                given = replace(given, **{view: centred})
+                given = replace(given, **{view: _without_mean(values, given.whitening)})
         found[name] = Session(given, truth)
     return found
+
+
+def _without_mean(values: np.ndarray, whitening: np.ndarray | None) -> np.ndarray:
+    """Return values without the mean over voxels, of which they may be normalised mixtures."""
+    matrix = np.eye(values.shape[1]) if whitening is None else whitening
+    matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
+    voxels = np.linalg.solve(matrix.T, values.T).T
+    return (voxels - voxels.mean(axis=1, keepdims=True)) @ matrix
 
 
 @dataclass(frozen=True)
