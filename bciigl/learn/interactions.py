@@ -271,8 +271,7 @@ class Scalings(NamedTuple):
 def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.ndarray:
     """Return the mean of each trial's run, or `overall` if it is too short, (trials, features)."""
     count = np.bincount(run)
-    sums = np.zeros((len(count), values.shape[1]))
-    np.add.at(sums, run, values)
+    sums = np.array([np.bincount(run, each) for each in values.T]).T
     means = sums / np.maximum(count, 1)[:, None]
     means[count < FEWEST_TRIALS_TO_CENTRE] = overall
     return means[run]

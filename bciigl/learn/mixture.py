@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 from bciigl.learn.evidence import Evidence
 from bciigl.learn.interactions import Prepared, of_action
 
-TOLERANCE = 1e-3
+TOLERANCE = 1e-2
 # Means are shrunk as by this many trials of value 0.
 SHRINKAGE = 2.0
 # Steps in which the temperature falls to 1.
@@ -155,15 +155,18 @@ class Mixture:
         for step in range(steps):
             temperature = max(hot - (hot - 1) * step / COOLING, 1.0)
             before = belief
-            belief, evidence = self.judged_by_others(before, temperature)
+            belief, scores, odds = self._judged_by_others(before, temperature)
             if temperature == 1 and np.abs(belief - before).max() < TOLERANCE:
                 break
-        return belief, evidence
+        return belief, Evidence(softmax(scores) if self.one_right else expit(scores), odds)
 
-    def judged_by_others(
-        self, belief: np.ndarray, temperature: float = 1.0
-    ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief about each trial by all others (E step), and the evidence for it."""
+    def _judged_by_others(
+        self, belief: np.ndarray, temperature: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the belief about each trial by all others (E step), and what led to it.
+
+        The context's score of each action, and the feedback's log-likelihood ratio of reward.
+        """
         likelihood, share = self._context_likelihood(belief)
         odds = self._feedback_odds(of_action(belief, self.data.action)) / temperature
         likelihood /= temperature
@@ -172,14 +175,14 @@ class Mixture:
         else:
             actions = self.data.n_actions
             probable, scores = expit, share + likelihood[:, :actions] - likelihood[:, actions:]
-        evidence = Evidence(probable(scores), odds)
+        both = odds
         if len(self._known):
             # A known match rate takes the place of the rate that was learned.
             learned = of_action(expit(share), self.data.action)[self._known]
-            odds = odds.copy()
-            odds[self._known] += self._known_odds - logit(np.clip(learned, 1e-3, 1 - 1e-3))
-        believed = probable(scores + self.acted * odds[:, None])
-        return (believed if self.one_right else self.acted * believed), evidence
+            both = odds.copy()
+            both[self._known] += self._known_odds - logit(np.clip(learned, 1e-3, 1 - 1e-3))
+        believed = probable(scores + self.acted * both[:, None])
+        return (believed if self.one_right else self.acted * believed), scores, odds
 
     def context_fit(self, belief: np.ndarray) -> np.ndarray:
         """Return the log-likelihood of each context by the other trials, (trials,)."""

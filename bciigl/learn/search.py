@@ -22,10 +22,10 @@ from scipy.special import expit
 from bciigl.learn.evidence import Evidence, information, orientation, rate_misfit
 from bciigl.learn.interactions import (
     FEWEST_TRIALS_OF_ACTION,
-    FEWEST_TRIALS_TO_CENTRE,
     Prepared,
     less_means,
     of_action,
+    run_means,
 )
 from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 
@@ -34,7 +34,7 @@ from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 PAIRS, ABOVE_NOISE, SURELY_ABOVE_NOISE = 5, 1.1, 1.2
 # Steps of expectation maximisation: from every start, from the best ones, after normalising again,
 # and again without a fold.
-SCREENING, REFINING, FINAL, AGAIN = 12, 20, 20, 10
+SCREENING, REFINING, FINAL, AGAIN = 10, 15, 15, 10
 # Temperatures of the first step: of a search, and of the search without a fold, which must forget
 # what the fold had to do with its start.
 HOT, HOTTER = 3.0, 5.0
@@ -156,7 +156,7 @@ class Search:
         """
         run, action = self.task.data.run, self.task.data.action
         left = self.mixture.unexplained(belief, self._context, self._feedback)
-        offsets = [_run_means(each, run) for each in left]
+        offsets = [run_means(each, run, np.zeros(each.shape[1])) for each in left]
         found = copy(self)
         found._context = self._context - offsets[0]
         found._feedback = less_means(self._feedback - offsets[1], action)
@@ -300,7 +300,7 @@ class Search:
         search = Search(self.task.rows(rows), self.family)
         belief, _ = search.mixture.fit(belief[rows], AGAIN, hot=HOTTER)
         search = search.normalised_by(belief)
-        return search.model(search.mixture.fit(belief, AGAIN)[0])
+        return search.model(search.mixture.fit(belief, AGAIN // 2)[0])
 
     def model(self, belief: np.ndarray) -> Model:
         """Return the linear evidence that a belief leads to, of scaled features."""
@@ -418,12 +418,3 @@ def _upper_cluster(score: np.ndarray) -> np.ndarray:
             break
         cut = (score[above].mean() + score[~above].mean()) / 2
     return above
-
-
-def _run_means(values: np.ndarray, run: np.ndarray) -> np.ndarray:
-    """Return the mean of each trial's run; 0 where it is too short to tell."""
-    count = np.bincount(run)
-    sums = np.zeros((len(count), values.shape[1]))
-    np.add.at(sums, run, values)
-    sums[count < FEWEST_TRIALS_TO_CENTRE] = 0.0
-    return (sums / np.maximum(count, 1)[:, None])[run]
