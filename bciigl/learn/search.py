@@ -248,12 +248,12 @@ class Search:
         It is chosen by the likelihood of contexts given feedback: that of contexts, and what they
         tell of feedback beyond its own likelihood.
         """
-        blind = (self.task.rate == 0.5).all()
 
         def likelihood(fit: tuple[np.ndarray, Evidence]) -> float:
-            # Where the match rate tells nothing, resemblance is all that tells match and mismatch.
-            told = (self.alike(fit[0]) or 0.0) if blind else 0.0
-            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum() + told
+            # Imagining an option may resemble seeing it. That counts a little, and is all that
+            # tells match from mismatch where the match rate does not.
+            alike = max(self.alike(fit[0]) or 0.0, 0.0)
+            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum() + alike
 
         fits = [self.mixture.fit(each, SCREENING, hot=HOT) for each in self.starts()]
         fits = sorted(fits, key=likelihood, reverse=True)[:KEPT]
