@@ -63,24 +63,24 @@ LATE = {"hrf_delay": 2.0}
 EARLY = {"hrf_delay": -1.0, "hrf_dispersion": 0.8}
 LAPSES = {"imagination_lapse": 0.1, "judgment_lapse": 0.1}
 SETTINGS = (
-    Setting("default", {92: None, 138: None, 322: None}),
-    Setting("similarity 0", {138: None}, {"brain": {"similarity": 0.0}}),
-    Setting("K = 5", {322: None}, {"options": 5}),
-    Setting("K = 10", {1380: None}, {"options": 10}),
-    Setting("patterns smooth, 8 mm", {690: None, 2300: None}, {"brain": {"smoothness": 8.0}}),
-    Setting("CNR 0.25", {690: None, 2300: None}, {"brain": {"cnr": 0.25}}),
-    Setting("response 2 s late", {138: None}, {"brain": LATE}, right=True),
-    Setting("response 1 s early, narrower", {138: None}, {"brain": EARLY}, right=True),
+    Setting("default", {92: 85, 138: 97, 322: 99}),
+    Setting("similarity 0", {138: 96}, {"brain": {"similarity": 0.0}}),
+    Setting("K = 5", {322: 93}, {"options": 5}),
+    Setting("K = 10", {1380: 93}, {"options": 10}),
+    Setting("patterns smooth, 8 mm", {690: 80, 2300: 96}, {"brain": {"smoothness": 8.0}}),
+    Setting("CNR 0.25", {690: 65, 2300: 97}, {"brain": {"cnr": 0.25}}),
+    Setting("response 2 s late", {138: 95}, {"brain": LATE}, right=True),
+    Setting("response 1 s early, narrower", {138: 95}, {"brain": EARLY}, right=True),
     Setting(
         "people's responses differ",
         {92: None, 138: None, 322: None},
         {"population": True},
         right=True,
     ),
-    Setting("10 % lapses of both kinds", {230: None}, {"human": LAPSES}),
+    Setting("10 % lapses of both kinds", {230: 97}, {"human": LAPSES}),
     Setting(
         "K = 2, no catch trials",
-        {138: None},
+        {138: 90},
         {
             "options": 2,
             "brain": {"similarity": 0.894},

@@ -129,16 +129,16 @@ def report(rows: list[dict]) -> str:
         "",
         "| | sessions | measured | wanted |",
         "|---|---|---|---|",
-        f"| g < 0.5, not trusted | {len(failed)} | {100 - share(failed, 'trust'):.1f} % | |",
-        f"| g >= 0.9, trusted | {len(good)} | {share(good, 'trust'):.1f} % | |",
+        f"| g < 0.5, not trusted | {len(failed)} | {100 - share(failed, 'trust'):.1f} % | 99 % |",
+        f"| g >= 0.9, trusted | {len(good)} | {share(good, 'trust'):.1f} % | 90 % |",
         f"| g >= 0.9, do not use | {len(good)} | {share(good, 'do not use'):.1f} % | |",
         *(
-            f"| pure {kind}: trusted | {len(mine)} | {share(mine, 'trust'):.1f} % | |"
+            f"| pure {kind}: trusted | {len(mine)} | {share(mine, 'trust'):.1f} % | at most 1 % |"
             for kind in PURE_NOISE
             if (mine := [row for row in noise if row["kind"] == kind])
         ),
         "| trusted: the estimated accuracy's 95 % interval has the test session's in it |"
-        f" {len(trusted)} | {raw:.1f} % | |",
+        f" {len(trusted)} | {raw:.1f} % | 85 % |",
         f"| the same, the test session's own error allowed for | {len(trusted)} | {allowed:.1f} %"
         " | |",
         "",
