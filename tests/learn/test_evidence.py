@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 from interactions import interactions
+from scipy.special import expit, logit
 from scipy.stats import norm
 
-from bciigl.learn.evidence import Evidence, information, net_information, orientation, placebo
+from bciigl.learn.evidence import (
+    Evidence,
+    information,
+    net_information,
+    orientation,
+    placebo,
+    rate_misfit,
+)
 
 HIGH, LOW = 1.5, -1.5
 
@@ -116,6 +124,44 @@ def test_orientation_is_nothing_at_one_half_and_changes_sign_with_the_rate():
     np.testing.assert_allclose(low, -high)
     # a third of the trials is rewarded
     assert low.sum() > 0
+
+
+def test_a_match_rate_that_fits_has_no_misfit_and_a_mirrored_one_has():
+    _, _, evidence = judged(2000)
+    ones = np.ones(2000)
+    # a third of the trials is rewarded; the rate of 2000 trials is exact to 0.01
+    assert rate_misfit(evidence, np.full(2000, 1 / 3), ones) < 2
+    far = rate_misfit(evidence, np.full(2000, 2 / 3), ones)
+    assert far > 100
+    # it is what the best other rate would gain: log-odds 1.5 away is the nearest that is tried
+    best = expit(logit(2 / 3) - 1.5)
+    gained = log_likelihood_at(evidence, best) - log_likelihood_at(evidence, 2 / 3)
+    assert far == pytest.approx(gained)
+
+
+def log_likelihood_at(evidence, rate):
+    """Return the log-likelihood of all feedback at a match rate, up to a constant."""
+    return np.logaddexp(np.log(rate) + evidence.feedback, np.log1p(-rate)).sum()
+
+
+def test_a_misfit_is_never_negative_and_trials_count_by_their_weight():
+    _, _, evidence = judged()
+    rng = np.random.default_rng(1)
+    rate, weight = rng.uniform(0.05, 0.95, 40), rng.integers(0, 4, size=40).astype(float)
+    found = rate_misfit(evidence, rate, weight)
+    assert found >= 0
+    again = np.repeat(np.arange(40), weight.astype(int))
+    repeated = rate_misfit(evidence.rows(again), rate[again], np.ones(len(again)))
+    assert found == pytest.approx(repeated)
+
+
+def test_trials_of_unknown_rate_do_not_fit_badly():
+    _, _, evidence = judged()
+    assert rate_misfit(evidence, np.full(40, 0.5), np.ones(40)) == 0
+    half = np.where(np.arange(40) < 20, 0.9, 0.5)
+    some = evidence.rows(np.arange(20))
+    expected = rate_misfit(some, half[:20], np.ones(20))
+    assert rate_misfit(evidence, half, np.ones(40)) == pytest.approx(expected)
 
 
 def test_a_view_that_is_sure_and_wrong_is_not_infinitely_wrong():
