@@ -53,15 +53,6 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     return max(gains, key=np.sum)
 
 
-def placebo(evidence: Evidence, data: Prepared) -> np.ndarray:
-    """Return what the next trial's context tells of each trial's feedback, in nats.
-
-    What is imagined next has nothing to do with this trial's reward; noise that lasts has.
-    """
-    now = np.flatnonzero(data.run[1:] == data.run[:-1])
-    return information(Evidence(evidence.context[now + 1], evidence.feedback[now]), data.rows(now))
-
-
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:
     """Return how much better than its mirror image each trial's decoding fits, nats, (trials,)."""
     return _log_likelihood(rate, evidence.feedback) - _log_likelihood(1 - rate, evidence.feedback)
@@ -76,8 +67,13 @@ def rate_misfit(evidence: Evidence, rate: np.ndarray, weight: np.ndarray) -> flo
 
 
 def net_information(evidence: Evidence, data: Prepared) -> float:
-    """Return the mean information beyond what the placebo has too, in nats per trial."""
-    lasting = placebo(evidence, data).sum() / data.trials
+    """Return the mean information beyond what the next trial's contexts have, nats per trial.
+
+    What is imagined next has nothing to do with this trial's reward; noise that lasts has.
+    """
+    now = np.flatnonzero(data.run[1:] == data.run[:-1])
+    placebo = Evidence(evidence.context[now + 1], evidence.feedback[now])
+    lasting = information(placebo, data.rows(now)).sum() / data.trials
     return float(information(evidence, data).mean() - max(lasting, 0.0))
 
 
