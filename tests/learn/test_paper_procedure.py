@@ -14,7 +14,7 @@ from bciigl.learn.paper_procedure import gradient, predicted
 RNG = np.random.default_rng(0)
 CONTEXT, FEEDBACK = RNG.standard_normal((12, 3)), RNG.standard_normal((12, 2))
 PAIR = RNG.standard_normal(7)
-WEIGHT = RNG.integers(1, 4, size=12)
+ONES, WEIGHT = np.ones(12), RNG.integers(1, 4, size=12)
 
 
 def test_prediction_by_hand():
@@ -30,7 +30,9 @@ def objective(*arguments):
 
 def test_objective_is_the_covariance():
     f, psi = predicted(PAIR[:4], CONTEXT), predicted(PAIR[4:], FEEDBACK)
-    assert objective(PAIR, CONTEXT, FEEDBACK) == pytest.approx(np.cov(f, psi, bias=True)[0, 1])
+    assert objective(PAIR, CONTEXT, FEEDBACK, ONES) == pytest.approx(
+        np.cov(f, psi, bias=True)[0, 1]
+    )
 
 
 def test_objective_is_minus_half_of_the_papers_loss_over_all_pairs():
@@ -38,19 +40,19 @@ def test_objective_is_minus_half_of_the_papers_loss_over_all_pairs():
     f, psi = predicted(PAIR[:4], CONTEXT), predicted(PAIR[4:], FEEDBACK)
     true = np.mean([(a - b) ** 2 for a, b in zip(f, psi, strict=True)])
     shuffled = np.mean([(a - b) ** 2 for a, b in itertools.product(f, psi)])
-    assert objective(PAIR, CONTEXT, FEEDBACK) == pytest.approx(-(true - shuffled) / 2)
+    assert objective(PAIR, CONTEXT, FEEDBACK, ONES) == pytest.approx(-(true - shuffled) / 2)
 
 
 def test_a_weight_is_a_number_of_repetitions():
     again = np.repeat(np.arange(12), WEIGHT)
     once = gradient(PAIR, CONTEXT, FEEDBACK, WEIGHT)
-    repeated = gradient(PAIR, CONTEXT[again], FEEDBACK[again])
+    repeated = gradient(PAIR, CONTEXT[again], FEEDBACK[again], np.ones(len(again)))
     assert objective(PAIR, CONTEXT, FEEDBACK, WEIGHT) == pytest.approx(repeated[0])
     assert once[0] == pytest.approx(repeated[0])
     np.testing.assert_allclose(once[1], repeated[1])
 
 
-@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("weight", [ONES, WEIGHT])
 def test_gradient_agrees_with_finite_differences(weight):
     def value(weights):
         return gradient(weights, CONTEXT, FEEDBACK, weight)[0]
@@ -64,10 +66,10 @@ def test_gradient_agrees_with_finite_differences(weight):
 
 def test_flipping_both_changes_nothing_and_flipping_one_the_sign():
     flipped = -PAIR
-    value = objective(PAIR, CONTEXT, FEEDBACK)
-    assert objective(flipped, CONTEXT, FEEDBACK) == pytest.approx(value)
+    value = objective(PAIR, CONTEXT, FEEDBACK, ONES)
+    assert objective(flipped, CONTEXT, FEEDBACK, ONES) == pytest.approx(value)
     half = np.append(PAIR[:4], -PAIR[4:])
-    assert objective(half, CONTEXT, FEEDBACK) == pytest.approx(-value)
+    assert objective(half, CONTEXT, FEEDBACK, ONES) == pytest.approx(-value)
 
 
 @pytest.mark.parametrize("n_actions", [3, 10])
@@ -129,7 +131,7 @@ def test_training_climbs_and_decodes_fewer_than_half_as_rewards():
         # Algorithm 1, lines 4 to 8
         assert reward[mine].mean() <= 0.5
         np.testing.assert_allclose(reward[mine], predicted(pair[9:], data.feedback[mine]))
-        assert gradient(pair, data.context[mine], data.feedback[mine])[0] > 0.1
+        assert gradient(pair, data.context[mine], data.feedback[mine], data.weight[mine])[0] > 0.1
 
 
 def test_a_flip_turns_predictor_and_decoder_over():
