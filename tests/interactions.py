@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bciigl.learn.interactions import Prepared
+from bciigl.learn.interactions import Prepared, prepare
 
 
 class Session(NamedTuple):
@@ -189,3 +189,57 @@ def flat(sessions: dict[str, Any]) -> SimpleNamespace:
         test_run=test and test.run,
         test_label=tested and tested.meant,
     )
+
+
+class Planted(NamedTuple):
+    """White noise around planted patterns, and the truth."""
+
+    data: Prepared
+    right: np.ndarray  # (trials, actions)
+    reward: np.ndarray  # (trials,)
+    patterns: np.ndarray  # (actions, features): of the options imagined
+    direction: np.ndarray  # (features,): from mismatch to match
+
+
+def planted(
+    seed: int = 0,
+    *,
+    trials: int = 138,
+    n_actions: int = 3,
+    features: int = 64,
+    imagined: float = 2.3,
+    judged: float = 3.3,
+    runs: int = 6,
+    alike: float = 0.0,
+    learned: float = 0.0,
+) -> Planted:
+    """Return interactions as a recording's normalised features have them.
+
+    Parameters
+    ----------
+    imagined, judged : float
+        Length of the options' patterns and of match less mismatch, in SDs of the noise.
+    alike : float
+        How much seeing an option resembles imagining it, from -1 to 1.
+    learned : float
+        How often the guess is right by the last run, beyond chance; it grows from run to run.
+    """
+    rng = np.random.default_rng([seed, 7])
+    shapes = rng.standard_normal((n_actions, features)), rng.standard_normal((n_actions, features))
+    patterns, own = (
+        each / np.linalg.norm(each, axis=1, keepdims=True) * imagined for each in shapes
+    )
+    direction = rng.standard_normal(features)
+    direction *= judged / np.linalg.norm(direction)
+    option, run = rng.integers(n_actions, size=trials), np.arange(trials) * runs // trials
+    known = learned * run / max(runs - 1, 1)
+    exploits = rng.random(trials) < known
+    action = np.where(exploits, option, rng.integers(n_actions, size=trials))
+    reward = option == action
+    propensity = (1 - known) / n_actions + known * reward
+    seen = alike * patterns + np.sqrt(1 - alike**2) * own
+    context = patterns[option] + rng.standard_normal((trials, features))
+    feedback = 2 * seen[action] + np.outer(reward, direction)
+    feedback += rng.standard_normal((trials, features))
+    data = prepare(context, action, feedback, propensity=propensity, run=run, n_actions=n_actions)
+    return Planted(data, np.eye(n_actions, dtype=bool)[option], reward, patterns, direction)

@@ -20,20 +20,19 @@ def fit_policy(
 ) -> np.ndarray:
     """Return a policy as `ContextualBandit` has it, from contexts that are centred and scaled."""
     context, action, n_actions = data.context, data.action, data.n_actions
-    taken = [action == each for each in range(n_actions)]
-    if estimator == "ips":
-        policy = [fit_logistic(context, each, reward * data.weight, ridge) for each in taken]
-    else:
-        policy = [
-            fit_logistic(context[rows], reward[rows], np.ones(rows.sum()), ridge) for rows in taken
-        ]
-    policy = np.array(policy).T
+    policy = np.empty((context.shape[1] + 1, n_actions))
+    for each in range(n_actions):
+        mine = action == each
+        given = context[mine], reward[mine], np.ones(mine.sum())
+        if estimator == "ips":
+            given = context, mine, reward * data.weight
+        policy[:, each] = fit_logistic(*given, ridge)
     if estimator == "dr":
         # A linear fit to predictions that the trials of each action have corrected.
         features = np.column_stack([context, np.ones(len(context))])
         corrected = expit(features @ policy)
-        trials = np.arange(len(action))
-        corrected[trials, action] += n_actions * data.weight * (reward - corrected[trials, action])
+        taken = np.arange(len(action)), action
+        corrected[taken] += n_actions * data.weight * (reward - corrected[taken])
         penalty = np.append(np.full(context.shape[1], ridge), 1e-9)
         square = features.T @ features + np.diag(penalty)
         policy = np.linalg.solve(square, features.T @ corrected)

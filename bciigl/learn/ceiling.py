@@ -102,7 +102,6 @@ def _better(context: np.ndarray, label: np.ndarray, fold: np.ndarray) -> BaseEst
     own = [np.bincount(label[fold == each], minlength=len(classes)) for each in np.unique(fold)]
     if min((classes - each).min() for each in own) < FEWEST_LABELS:
         return candidates[0]
-    unseen = [
-        cross_val_predict(each, context, label, cv=PredefinedSplit(fold)) for each in candidates
-    ]
+    given = context, label
+    unseen = [cross_val_predict(each, *given, cv=PredefinedSplit(fold)) for each in candidates]
     return candidates[int(np.argmax([np.sum(each == label) for each in unseen]))]

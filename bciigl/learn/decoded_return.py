@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
-from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.interactions import FEWEST_TRIALS, Prepared, of_action
 from bciigl.learn.logistic import minimum
 from bciigl.learn.mixture import Whitening, softmax
 
@@ -57,13 +57,6 @@ class Search(NamedTuple):
     constant: np.ndarray  # (restarts,): whether one action is chosen nearly always
 
 
-def nothing(data: Prepared) -> Search:
-    """Return what is found where there is too little to search."""
-    policy = np.zeros((data.context.shape[1] + 1, data.n_actions))
-    solution = Solution(policy, np.zeros(data.feedback.shape[1] + 1))
-    return Search(solution, 0.0, np.zeros(0), np.zeros(0, bool))
-
-
 def objective_terms(
     taken: np.ndarray, decoded: np.ndarray | float, weight: np.ndarray, n_actions: int
 ) -> np.ndarray:
@@ -83,8 +76,13 @@ def maximise(data: Prepared, rng: np.random.Generator) -> Search:
 
     The objective on the same trials is a bad judge: where trials are few, a policy that avoids the
     reward can overfit to more than the truth has. So each restart climbs on one half of the trials
-    and is judged on the other, both ways round. The best climbs further on all trials.
+    and is judged on the other, both ways round. The best climbs further on all trials. Where they
+    are too few, nothing is sought.
     """
+    if data.trials < FEWEST_TRIALS:
+        policy = np.zeros((data.context.shape[1] + 1, data.n_actions))
+        nothing = Solution(policy, np.zeros(data.feedback.shape[1] + 1))
+        return Search(nothing, 0.0, np.zeros(0), np.zeros(0, bool))
     some = data.rows(rng.permutation(data.trials)[:MOST_RESTARTED])
     halves = np.arange(some.trials)[::2], np.arange(some.trials)[1::2]
     groups = [

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import f as f_distribution
 
-from bciigl.learn.evidence import Evidence, contrast, information
+from bciigl.learn.evidence import Evidence, contrast_t, information
 from bciigl.learn.interactions import (
     FEWEST_TRIALS,
     FEWEST_TRIALS_OF_ACTION,
@@ -151,7 +151,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         *accuracy,
         float(told.mean()),
         _t(told),
-        contrast(evidence, data)[1],
+        contrast_t(evidence, data),
         (_t(told[first]), _t(told[~first]), _difference_t(told[first], told[~first])),
         found.mirrored(),
         found.search.alike(found.belief),

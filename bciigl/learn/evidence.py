@@ -53,27 +53,23 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     return max(gains, key=np.sum)
 
 
-def contrast(evidence: Evidence, data: Prepared) -> tuple[float, float]:
-    """Return how much of what contexts tell depends on the action taken, 0 to 1, and its t.
+def contrast_t(evidence: Evidence, data: Prepared) -> float:
+    """Return whether what contexts tell depends on the action taken, as a t statistic.
 
     Decoded rewards go with the probability of an option if that was the guess, and against it if it
     was not. What leaks from context to feedback, or noise that both share, goes with it either way.
     """
     decoded = expit(evidence.feedback)
     decoded = decoded - data.means(decoded)[data.action]
-    own = alone = spread = 0.0
-    for option in np.flatnonzero(data.taken):
+    difference = spread = 0.0
+    for option in np.flatnonzero(data.taken > 1):
         probable = evidence.context[:, option]
         product = decoded * (probable - data.means(probable)[data.action])
         parts = product[data.action == option], product[data.action != option]
-        if min(map(len, parts)) < 2:
-            continue
-        own += parts[0].mean()
-        alone += parts[0].mean() - parts[1].mean()
-        spread += sum(each.var(ddof=1) / len(each) for each in parts)
-    expected = own * data.n_actions / (data.n_actions - 1)
-    share = float(np.clip(alone / expected, 0.0, 1.0)) if expected > 0 else 0.0
-    return share, float(alone / max(np.sqrt(spread), 1e-12))
+        if len(parts[1]) > 1:
+            difference += parts[0].mean() - parts[1].mean()
+            spread += sum(each.var(ddof=1) / len(each) for each in parts)
+    return float(difference / max(np.sqrt(spread), 1e-12))
 
 
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.registry import Specification
-from bciigl.learn.decoded_return import Search, maximise, nothing
+from bciigl.learn.decoded_return import Search, maximise
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
-from bciigl.learn.interactions import FEWEST_TRIALS, Prepared, Scalings, generator
+from bciigl.learn.interactions import Prepared, Scalings, generator
 from bciigl.learn.policy import DiagnosedPolicy
 
 # Held-out objective from which on the reward is said to have been found: the truth's is
@@ -67,12 +67,11 @@ class FullConditionalIGL(DiagnosedPolicy):
     def _learn(self, data: Prepared) -> None:
         scalings = Scalings.of(data)
         data = scalings.apply(data)
-        enough = data.trials >= FEWEST_TRIALS
-        found = maximise(data, generator(self.random_state)) if enough else nothing(data)
+        found = maximise(data, generator(self.random_state))
         self.context_scaling_, self.feedback_scaling_ = scalings
         self.policy_, self.decoder_ = found.solution
         self.objective_, self.restart_objectives_ = found.objective, found.held_out
-        self.diagnosis_ = _diagnosed(found, data) if enough else too_few_trials(data)
+        self.diagnosis_ = _diagnosed(found, data)
 
     def decode(
         self, feedback: np.ndarray, action: object = None, *, run: np.ndarray | None = None
@@ -93,7 +92,9 @@ FULL_CI = Specification(
 )
 
 
-def _diagnosed(found: Search, data: Prepared) -> FullConditionalDiagnosis:
+def _diagnosed(found: Search, data: Prepared) -> Verdict:
+    if not len(found.held_out):
+        return too_few_trials(data)
     best = float(found.held_out.max())
     # Three standard errors of the objective that a policy by chance would have.
     chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)

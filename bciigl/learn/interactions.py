@@ -53,10 +53,8 @@ class Interactions:
     def rows(self, index: np.ndarray) -> "Interactions":
         """Return some of the trials."""
         names = ("context", "action", "feedback", "propensity", "run", "catch")
-        given = {name: getattr(self, name) for name in names}
-        return replace(
-            self, **{name: each[index] for name, each in given.items() if each is not None}
-        )
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return replace(self, **{name: each[index] for name, each in given.items()})
 
 
 class Prepared(NamedTuple):
@@ -131,21 +129,20 @@ def prepare(
 
 def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     """Return how many actions there are: as given, or one more than the largest, at least 2."""
-    first, last, counted = action.min(), action.max(), n_actions is None
-    if counted:
-        n_actions = max(int(last) + 1, 2)
-    elif not isinstance(n_actions, (int, np.integer)) or n_actions < 2:
-        raise InputError(f"n_actions must be a whole number of 2 or more, got {n_actions!r}")
-    if n_actions > MOST_ACTIONS:
-        raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {n_actions}")
-    if counted and first > 0:
+    first, last = action.min(), action.max()
+    count = max(int(last) + 1, 2) if n_actions is None else n_actions
+    if not isinstance(count, (int, np.integer)) or count < 2:
+        raise InputError(f"n_actions must be a whole number of 2 or more, got {count!r}")
+    if count > MOST_ACTIONS:
+        raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {count}")
+    if n_actions is None and first > 0:
         raise InputError(
             f"action must start at 0, got {first} to {last}: subtract {first}, or give "
             "n_actions if there are actions that were never taken"
         )
-    if first < 0 or last >= n_actions:
-        raise InputError(f"action must be from 0 to {n_actions - 1}, got {first} to {last}")
-    return int(n_actions)
+    if first < 0 or last >= count:
+        raise InputError(f"action must be from 0 to {count - 1}, got {first} to {last}")
+    return int(count)
 
 
 def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
@@ -272,6 +269,5 @@ def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.nd
     """Return the mean of each trial's run, or `overall` if it is too short, (trials, features)."""
     count = np.bincount(run)
     sums = np.array([np.bincount(run, each) for each in values.T]).T
-    means = sums / np.maximum(count, 1)[:, None]
-    means[count < FEWEST_TRIALS_TO_CENTRE] = overall
-    return means[run]
+    short = (count < FEWEST_TRIALS_TO_CENTRE)[:, None]
+    return np.where(short, overall, sums / np.maximum(count, 1)[:, None])[run]

@@ -53,12 +53,11 @@ def predicted(weights: np.ndarray, features: np.ndarray) -> np.ndarray:
 
 
 def gradient(
-    weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray | None = None
+    weights: np.ndarray, context: np.ndarray, feedback: np.ndarray, weight: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Return the covariance of f and psi over trials, and its gradient by u, b, v and d."""
     of_context, of_feedback = np.split(weights, [context.shape[1] + 1])
-    share = np.full(len(context), 1.0) if weight is None else weight
-    share = share / share.sum()
+    share = weight / weight.sum()
     f, psi = predicted(of_context, context), predicted(of_feedback, feedback)
     f_centred, psi_centred = f - share @ f, psi - share @ psi
     by_context = share * psi_centred * f * (1 - f)

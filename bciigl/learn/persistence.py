@@ -3,7 +3,7 @@
 import json
 import os
 from dataclasses import fields
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -53,14 +53,14 @@ def _saveable() -> dict[str, Specification]:
 
 def _specification(learner: BaseEstimator) -> Specification:
     """Return which of the learners that can be saved it is: the one that fixes most of it."""
-    found, parameters, fits = _saveable(), learner.get_params(), {}
+    found, parameters, fits = _saveable(), learner.get_params(), []
     for each in found.values():
-        fixed = getattr(each.make, "keywords", {})
+        fixed = getattr(each.make, "keywords", {})  # of a partial
         if _kind(each) is type(learner) and fixed.items() <= parameters.items():
-            fits.setdefault(len(fixed), each)
+            fits.append((len(fixed), each))
     if not fits:
         raise InputError(f"only {', '.join(found)} can be saved, got {type(learner).__name__}")
-    return fits[max(fits)]
+    return max(fits, key=itemgetter(0))[1]
 
 
 def _find(name: str, version: int) -> Specification:
@@ -104,7 +104,7 @@ def write_learner(learner: BaseEstimator, folder: Path) -> None:
     arrays = {name: getattr(learner, name) for name in learner._learned}
     for side in _sides(learner):
         scaling = getattr(learner, f"{side}_scaling_")
-        arrays |= {f"{side}_mean": scaling.mean, f"{side}_scale": scaling.scale}
+        arrays |= {f"{side}_{name}": each for name, each in scaling._asdict().items()}
     # Numbers and arrays of numpy become plain ones.
     text = json.dumps(settings, indent=2, default=methodcaller("tolist")) + "\n"
     with named_errors(folder):
@@ -133,9 +133,13 @@ def load_learner(folder: str | os.PathLike) -> BaseEstimator:
         arrays = read_arrays(path)
         sizes = {"a": settings.n_actions, "?": None}
         for side in _sides(learner):
-            scaling = _scaling(arrays, side)
-            setattr(learner, f"{side}_scaling_", scaling)
-            sizes[side[0]] = len(scaling.mean) + 1
+            mean = _numbers(arrays, f"{side}_mean", (None,))
+            # Infinite for a feature that did not vary.
+            scale = _numbers(arrays, f"{side}_scale", mean.shape, finite=False)
+            if not (scale > 0).all():
+                raise InputError(f"{side}_scale should be above 0")
+            setattr(learner, f"{side}_scaling_", Scaling(mean, scale))
+            sizes[side[0]] = len(mean) + 1
         for name, shape in learner._learned.items():
             values = _numbers(arrays, name, tuple(sizes[axis] for axis in shape))
             setattr(learner, name, values if shape else float(values))
@@ -154,28 +158,15 @@ def _sides(learner: BaseEstimator) -> list[str]:
     return ["context", "feedback"] if decodes else ["context"]
 
 
-def _scaling(arrays: dict[str, np.ndarray], side: str) -> Scaling:
-    mean = _numbers(arrays, f"{side}_mean", (None,))
-    # Infinite for a feature that did not vary.
-    scale = _numbers(arrays, f"{side}_scale", mean.shape, finite=False)
-    if not (scale > 0).all():
-        raise InputError(f"{side}_scale should be above 0")
-    return Scaling(mean, scale)
-
-
 def _numbers(
     arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...], *, finite: bool = True
 ) -> np.ndarray:
     """Return an array of the right type and shape, where None stands for any size."""
-    values = arrays.get(name)
-    if (
-        values is None
-        or values.dtype != float
-        or values.ndim != len(shape)
-        or any(wanted not in (None, size) for wanted, size in zip(shape, values.shape, strict=True))
-        or (finite and not np.isfinite(values).all())
-    ):
-        got = "nothing" if values is None else f"{values.dtype} of shape {values.shape}"
+    values = arrays.get(name, np.array(None))
+    fits = values.dtype == float and values.ndim == len(shape)
+    fits = fits and all(map(lambda wanted, size: wanted in (None, size), shape, values.shape))
+    if not fits or (finite and not np.isfinite(values).all()):
+        got = f"{values.dtype} of shape {values.shape}" if name in arrays else "nothing"
         wanted = tuple("any" if size is None else size for size in shape)
         raise InputError(f"{name} should be finite numbers of shape {wanted}, got {got}")
     return values

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from bciigl.base.registry import LEARNERS
+from bciigl.learn.diagnose import TRUST
 from bciigl.study.learning import Result
 from bciigl.study.session_results import LearnerResult
 
@@ -12,6 +13,11 @@ _TOLD = {"": "no labels, no rewards", "reward": "told the rewards", "label": "to
 def told(learner_id: str) -> str:
     """Return what a learner is told besides contexts, and guesses with their feedback."""
     return _TOLD[LEARNERS.get(learner_id).told]
+
+
+def trusted(result: Result | LearnerResult) -> bool:
+    """Tell whether a learner says that it has found the reward; else its numbers mean nothing."""
+    return result.diagnosis is not None and result.diagnosis.verdict == TRUST
 
 
 class Cells(NamedTuple):
@@ -25,11 +31,12 @@ class Cells(NamedTuple):
 
 
 def cells(result: Result | LearnerResult) -> Cells:
-    """Return a result as text; "-" for what is not known."""
+    """Return a result as text; "-" for what is not known, and for match rates without trust."""
+    rates = result.match_rates if trusted(result) else None
     return Cells(
         result.learner_id,
         "-" if result.accuracy is None else f"{result.accuracy:.1f} %",
         "-" if result.interval is None else "{:.1f} to {:.1f}".format(*result.interval),
         result.diagnosis.verdict if result.diagnosis else "-",
-        " ".join(f"{rate:.2f}" for rate in result.match_rates or ()) or "-",
+        " ".join(f"{rate:.2f}" for rate in rates or ()) or "-",
     )

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from bciigl.recording.truth import Session
 from bciigl.report import style
 from bciigl.report.drawing import Drawing
+from bciigl.report.results import trusted
 from bciigl.study.session_results import LearnerResult
 
 BINS = 20
@@ -24,6 +25,7 @@ def rewards_drawing(
 ) -> Drawing:
     """Return histograms of the reward that a learner decoded, by match where that is known."""
     trials, truth = session
+    rates = result.match_rates if trusted(result) else None
     shown = options[: style.MOST_OPTIONS]
     figure, axes = style.panels(len(shown), 3, 1.9, margin=0.6, sharex=True, sharey="row")
     columns: dict[str, list] = {"option": [], "from": [], "to": []}
@@ -32,8 +34,8 @@ def rewards_drawing(
         counts = histogram(decoded[mine], None if truth is None else truth.match[mine])
         _bars(axis, counts)
         title = f"guess {style.in_figure(option)}"
-        if result.match_rates is not None:
-            title += f"\nmatch rate {result.match_rates[action]:.2f}"
+        if rates is not None:
+            title += f"\nmatch rate {rates[action]:.2f}"
         axis.set_title(title, fontsize=style.SMALL)
         style.plain(axis)
         columns["option"] += [str(option)] * BINS
@@ -50,12 +52,13 @@ def rewards_drawing(
             "Bars are stacked: mismatches plain, matches hatched, by the truth that the learner "
             "did not have."
         )
+    if rates is not None:
+        known += " Match rates are decoded from feedback and contexts together."
     return Drawing(
         f"decoded_rewards_{result.learner_id}",
         figure,
         f"How probably each guess was a match, as {result.learner_id} decodes it from the feedback "
-        f"of the trials it learned from. {known} The match rates above are decoded from feedback "
-        f"and contexts together.{style.first_options(options)}",
+        f"of the trials it learned from. {known}{style.first_options(options)}",
         f"Histograms of the reward that {result.learner_id} decodes, one for each option guessed.",
         columns,
     )

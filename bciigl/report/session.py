@@ -7,7 +7,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.json_files import read_json
 from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
-from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST
+from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Diagnosis
 from bciigl.protocol import dump
 from bciigl.protocol.summary import summary
 from bciigl.recording import Dataset
@@ -68,6 +68,7 @@ def _head(session: SessionView) -> Section:
         for each in (session.main, next(labelled, None))
         if each is not None and each.accuracy is not None
     ]
+    numbers += _estimated(session.main)
     hours = summary(session.dataset.protocol)["scanner_hours"]
     planned = f"{hours:.1f} h in a real scanner, as planned"
     numbers += [
@@ -76,6 +77,17 @@ def _head(session: SessionView) -> Section:
     ]
     notices = [*_verdict(session, session.main), *_missing(session)]
     return Section("At a glance", numbers=numbers, notices=notices)
+
+
+def _estimated(result: LearnerResult | None) -> list[KeyNumber]:
+    """Return the accuracy that a learner estimates of itself, where it can be trusted."""
+    found = result and result.diagnosis
+    if not isinstance(found, Diagnosis) or found.accuracy is None:
+        return []
+    low, high = (100 * each for each in found.interval)
+    label = f"accuracy that {result.learner_id} estimates of itself, without labels"
+    interval = f"95 % interval {low:.1f} to {high:.1f}"
+    return [KeyNumber(f"{100 * found.accuracy:.1f} %", label, interval)]
 
 
 def _verdict(session: SessionView, result: LearnerResult | None) -> list[Notice]:
@@ -112,8 +124,8 @@ def _results(session: SessionView) -> Section:
         return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
     words = (
         "What the protocol's learners make of the session. The verdict is the learner's own, found "
-        "out without labels; it says whether the learner has found the reward, not how accurate it "
-        "is. Decoded match rates are in the order of the options."
+        "out without labels. Decoded match rates are in the order of the options; they are shown "
+        "where the learner can be trusted to have found the reward."
     )
     head = ("learner", "with", "accuracy", "95 % interval", "verdict", "decoded match rates")
     rows = [[each.learner_id, told(each.learner_id), *cells(each)[1:]] for each in kept.learners]

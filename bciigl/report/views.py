@@ -10,13 +10,14 @@ import numpy as np
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
-from bciigl.learn.diagnose import TRUST, Diagnosis
+from bciigl.learn.diagnose import Diagnosis
 from bciigl.recording import Dataset
 from bciigl.report.guesses import guesses_drawing
 from bciigl.report.learning_curve import learning_curve_drawing
 from bciigl.report.page import Section
 from bciigl.report.patterns import patterns_drawing
 from bciigl.report.region import region_drawing
+from bciigl.report.results import trusted
 from bciigl.report.rewards import rewards_drawing
 from bciigl.report.table import Table
 from bciigl.report.time_course import time_course_drawing
@@ -98,7 +99,7 @@ def _decoding(session: SessionView) -> list[Section]:
         words.append(f"The verdict of {main.learner_id}: {main.diagnosis.named(options)}")
     decoded = session.decoded[main.learner_id]
     drawing = rewards_drawing(session.sessions["train"], main, decoded, options)
-    known = isinstance(main.diagnosis, Diagnosis)
+    known = isinstance(main.diagnosis, Diagnosis) and trusted(main)
     tables = [_actions(main.diagnosis, options)] if known else []
     return [Section("Decoded rewards", words, tables=tables, drawings=[drawing])]
 
@@ -112,7 +113,6 @@ def _actions(found: Diagnosis, options: list) -> Table:
             f"{each.match_rate:.2f}",
             "{:.2f} to {:.2f}".format(*each.interval),
             f"{each.separation:.1f}",
-            "< 0.001" if each.wrong_flip < 0.001 else f"{each.wrong_flip:.3f}",
         ]
         for each in found.actions
     ]
@@ -122,12 +122,7 @@ def _actions(found: Diagnosis, options: list) -> Table:
         "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
         "guesses. Match from mismatch: their distance, in units of their width."
     )
-    if found.verdict != TRUST:
-        caption += (
-            " The learner is not sure to have found the reward: if it has not, these numbers mean "
-            "nothing, however good they look."
-        )
-    return Table((*head, "probability that they are confused"), rows, caption)
+    return Table(head, rows, caption)
 
 
 def _learning(session: SessionView) -> Section:

@@ -52,7 +52,9 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
     assert float(accuracy) > 95
     assert (percent, verdict, len(rates)) == ("%", "trust", 3)
     assert rows["cb"][5:] == rows["ceiling"][5:] == ["-", "-"]
-    assert lines[7].startswith("ai_igl: trust: what contexts predict fits the feedback of runs")
+    assert lines[7].startswith("ai_igl: trust: its choices are estimated to be right in ")
+    # a learner that is not trusted does not say how often it thinks that guesses matched
+    assert rows["ai_igl_paper"][5:] == ["doubtful", "-"]
 
 
 def test_truth_is_needed_for_skyline_and_ceiling_alone(bciigl, npz):

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 from interactions import interactions
+from scipy.special import expit, logit
 from scipy.stats import norm
 
-from bciigl.learn.evidence import Evidence, information, net_information, orientation, placebo
+from bciigl.learn.evidence import (
+    Evidence,
+    information,
+    net_information,
+    orientation,
+    rate_misfit,
+)
 
 HIGH, LOW = 1.5, -1.5
 
@@ -68,37 +75,34 @@ def test_information_is_positive_for_true_predictions_and_not_for_shuffled_ones(
     assert information(shuffled, data).mean() < 0
 
 
-def test_placebo_is_the_information_of_the_next_trials_context():
-    data, value, evidence = judged()
-    now = np.array([i for i in range(39) if data.run[i] == data.run[i + 1]])
+def placebo(data, value, evidence):
+    """Return what the next trial's context tells of each trial's feedback, in nats, added up."""
+    now = np.array([i for i in range(data.trials - 1) if data.run[i] == data.run[i + 1]])
     predicted = np.array([evidence.context[i + 1, data.action[i]] for i in now])
-    gains = [
-        gain(data.rows(now), value[now], predicted, trust) for trust in (1, 0.9, 0.7, 0.5, 0.3)
-    ]
-    np.testing.assert_allclose(placebo(evidence, data), max(gains, key=np.sum))
-
-
-def test_placebo_of_runs_of_one_trial_is_empty():
-    data, _, evidence = judged()
-    data = data._replace(run=np.arange(40))
-    assert placebo(evidence, data).shape == (0,)
-    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+    some = data.rows(now)
+    return max(gain(some, value[now], predicted, trust).sum() for trust in (1, 0.9, 0.7, 0.5, 0.3))
 
 
 def test_net_information_lacks_what_noise_that_lasts_tells():
     # every context tells the reward of its trial and of the one before as well
-    data, _, evidence = judged(200)
+    data, value, evidence = judged(200)
     twice = np.repeat(np.arange(100), 2)
     lasting = Evidence(evidence.context[twice], evidence.feedback[twice])
     data = data.rows(twice)._replace(run=np.repeat(np.arange(10), 20))
-    told, still = information(lasting, data).mean(), placebo(lasting, data).sum() / 200
+    told, still = information(lasting, data).mean(), placebo(data, value[twice], lasting) / 200
     assert still > 0
     assert net_information(lasting, data) == pytest.approx(told - still)
 
 
 def test_a_placebo_that_misleads_is_not_to_ones_credit():
-    data, _, evidence = judged(200)
-    assert placebo(evidence, data).sum() < 0
+    data, value, evidence = judged(200)
+    assert placebo(data, value, evidence) < 0
+    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+
+
+def test_runs_of_one_trial_have_no_placebo():
+    data, _, evidence = judged()
+    data = data._replace(run=np.arange(40))
     assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
 
 
@@ -116,6 +120,44 @@ def test_orientation_is_nothing_at_one_half_and_changes_sign_with_the_rate():
     np.testing.assert_allclose(low, -high)
     # a third of the trials is rewarded
     assert low.sum() > 0
+
+
+def test_a_match_rate_that_fits_has_no_misfit_and_a_mirrored_one_has():
+    _, _, evidence = judged(2000)
+    ones = np.ones(2000)
+    # a third of the trials is rewarded; the rate of 2000 trials is exact to 0.01
+    assert rate_misfit(evidence, np.full(2000, 1 / 3), ones) < 2
+    far = rate_misfit(evidence, np.full(2000, 2 / 3), ones)
+    assert far > 100
+    # it is what the best other rate would gain: log-odds 1.5 away is the nearest that is tried
+    best = expit(logit(2 / 3) - 1.5)
+    gained = log_likelihood_at(evidence, best) - log_likelihood_at(evidence, 2 / 3)
+    assert far == pytest.approx(gained)
+
+
+def log_likelihood_at(evidence, rate):
+    """Return the log-likelihood of all feedback at a match rate, up to a constant."""
+    return np.logaddexp(np.log(rate) + evidence.feedback, np.log1p(-rate)).sum()
+
+
+def test_a_misfit_is_never_negative_and_trials_count_by_their_weight():
+    _, _, evidence = judged()
+    rng = np.random.default_rng(1)
+    rate, weight = rng.uniform(0.05, 0.95, 40), rng.integers(0, 4, size=40).astype(float)
+    found = rate_misfit(evidence, rate, weight)
+    assert found >= 0
+    again = np.repeat(np.arange(40), weight.astype(int))
+    repeated = rate_misfit(evidence.rows(again), rate[again], np.ones(len(again)))
+    assert found == pytest.approx(repeated)
+
+
+def test_trials_of_unknown_rate_do_not_fit_badly():
+    _, _, evidence = judged()
+    assert rate_misfit(evidence, np.full(40, 0.5), np.ones(40)) == 0
+    half = np.where(np.arange(40) < 20, 0.9, 0.5)
+    some = evidence.rows(np.arange(20))
+    expected = rate_misfit(some, half[:20], np.ones(20))
+    assert rate_misfit(evidence, half, np.ones(40)) == pytest.approx(expected)
 
 
 def test_a_view_that_is_sure_and_wrong_is_not_infinitely_wrong():

@@ -1,5 +1,7 @@
 """Results as the rows of a table."""
 
+import numpy as np
+
 from bciigl.learn.diagnose import Verdict
 from bciigl.report.results import cells, told
 from bciigl.study.learning import Result
@@ -28,3 +30,10 @@ def test_what_is_not_known_is_a_dash():
 def test_it_is_said_of_every_learner_what_it_is_told():
     assert told("ai_igl") == told("igl_full_ci") == "no labels, no rewards"
     assert (told("cb"), told("ceiling")) == ("told the rewards", "told the labels")
+
+
+def test_match_rates_are_shown_only_with_trust():
+    for verdict, shown in (("trust", "0.30 0.40"), ("doubtful", "-"), ("do not use", "-")):
+        learner = Learner()
+        learner.diagnosis_, learner.match_rate_ = Verdict(verdict, "", ""), np.array([0.3, 0.4])
+        assert cells(Result("ai_igl", learner, None, None)).match_rates == shown

@@ -67,6 +67,14 @@ def test_the_head_has_verdict_and_accuracy(sections, results):
     assert notice.title.startswith("ai_igl says of itself: ")
     assert main.diagnosis.verdict in notice.title
     assert main.diagnosis.remedy in notice.text
+    estimated = [each for each in head.numbers if "estimates of itself" in each.label]
+    tables = sections["Decoded rewards"].tables
+    # what means nothing without trust is not shown without it
+    assert len(estimated) == len(tables) == (main.diagnosis.verdict == "trust")
+    for number in estimated:
+        low, high = (100 * each for each in main.diagnosis.interval)
+        assert number.value == f"{100 * main.diagnosis.accuracy:.1f} %"
+        assert number.note == f"95 % interval {low:.1f} to {high:.1f}"
     told = sections["Decoded rewards"].paragraphs[1]
     assert told == f"The verdict of ai_igl: {main.diagnosis.named((7, 8, 9))}"
 
