@@ -156,7 +156,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         found.mirrored(),
         found.search.alike(found.belief),
         generosity(evidence, data),
-        graded(evidence, data),
+        graded(evidence, data) if task.one_right else 1.0,
         *action_told(data, task.fold),
         tuple(actions),
     )
@@ -343,7 +343,8 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
             yield DOUBTFUL, reason, "Record more trials, in which every action is tried."
     alike = found.alike is not None and found.alike > CLEARLY_ALIKE
     unlike = found.alike is not None and found.alike < CLEARLY_UNLIKE
-    contrast = LESS_CONTRAST if alike else ENOUGH_CONTRAST
+    # Where several options may be right, the others say nothing against one.
+    contrast = LESS_CONTRAST if alike or not task.one_right else ENOUGH_CONTRAST
     if found.contrast_t < contrast or (found.information_t < ENOUGH_EVIDENCE and not alike):
         reason = "what contexts predict hardly fits the brain's answers in runs it had not seen"
         yield DOUBTFUL, f"{reason} {evidence}.", more

@@ -89,11 +89,11 @@ class Whitening(NamedTuple):
         left if trials are few. No direction is taken to have a variance of less than `least`.
         """
         trials, features = noise.shape
-        square = noise.T @ noise / trials
-        mean = max(np.trace(square) / features, 1e-300)
+        square = noise.T @ noise / max(trials, 1)
+        mean = np.trace(square) / features or 1.0
         spread = ((square - mean * np.eye(features)) ** 2).sum()
-        sampling = ((noise**2).sum(axis=1) ** 2).sum() / trials**2 - (square**2).sum() / trials
-        shrunk = np.clip(sampling / spread, 0.0, 1.0) if spread > 0 else 1.0
+        sampling = ((noise**2).sum(axis=1) ** 2).mean() - (square**2).sum() if trials else 0.0
+        shrunk = np.clip(sampling / (trials * spread), 0.0, 1.0) if trials * spread > 0 else 1.0
         variance, axes = np.linalg.eigh(square)
         # Directions without any variance tell nothing, and must not be blown up.
         used = (1 - shrunk) * np.maximum(variance, 1e-3 * mean) + shrunk * mean
@@ -190,7 +190,8 @@ class Mixture:
         if self.one_right:
             return np.logaddexp.reduce(share + likelihood, axis=1)
         right, wrong = np.split(likelihood, 2, axis=1)
-        return of_action(np.logaddexp(share + right, wrong), self.data.action)
+        fit = np.logaddexp(share + right, wrong) - np.logaddexp(0, share)
+        return of_action(fit, self.data.action)
 
     def _context_likelihood(self, belief: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood of each context in each state, and log-shares of actions."""

@@ -47,7 +47,7 @@ def test_it_is_as_good_as_a_classifier_with_all_labels(law):
     told, fresh = session(0, **law), session(1, **law)
     learner = fitted(told)
     assert share_of_the_oracle(learner, told, fresh) >= 0.95
-    assert learner.diagnose().verdict == "trust"
+    assert learner.diagnose().verdict == "trust", learner.diagnose()
 
 
 def test_rewards_are_decoded():
@@ -133,7 +133,7 @@ def test_catch_trials_tell_match_from_mismatch_of_two_options(match_rate, one_ri
         told = session(seed, **law)
         learner = fitted(told, catch=CATCH, match_rate=match_rate, one_right=one_right)
         assert share_of_the_oracle(learner, told, session(9, n_actions=2)) >= 0.95
-        assert learner.diagnose().verdict == "trust"
+        assert learner.diagnose().verdict == "trust", learner.diagnose()
         rates = [each.match_rate for each in learner.diagnose().actions]
         # of 200 catch trials, 100 of each action: three standard errors are 0.12
         np.testing.assert_allclose(rates, match_rate, atol=0.15)
@@ -187,7 +187,7 @@ def test_a_policy_that_is_mostly_right_is_not_taken_for_one_that_is_mostly_wrong
         learner = fitted(told, propensity=told.propensity)
         assert share_of_the_oracle(learner, told, session(9)) >= 0.95
         assert (learner.match_rate_ > 0.5).all()
-        assert learner.diagnose().verdict == "trust"
+        assert learner.diagnose().verdict == "trust", learner.diagnose()
         # as a uniform policy would have had it; 10 % of the trials are the mismatches
         rates = [each.match_rate for each in learner.diagnose().actions]
         np.testing.assert_allclose(rates, 1 / 3, atol=0.15)
@@ -200,7 +200,7 @@ def test_several_actions_may_be_right():
     # where no action is right, nobody can choose one
     assert fresh.accuracy(learner) >= 0.95 * fresh.right.any(axis=1).mean()
     assert fresh.decoding(learner) > 0.93
-    assert learner.diagnose().verdict == "trust"
+    assert learner.diagnose().verdict == "trust", learner.diagnose()
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_example_3_is_solved(seed):
     learner = fitted(told)
     assert told.accuracy(learner) > 0.95
     assert told.decoding(learner) > 0.95
-    assert learner.diagnose().verdict == "trust"
+    assert learner.diagnose().verdict == "trust", learner.diagnose()
 
 
 @pytest.mark.slow
@@ -329,7 +329,7 @@ def test_one_run_and_few_runs_are_enough():
     for run in (None, told.run // 5):
         learner = ActionInclusiveIGL().fit(*told.seen, run=run)
         assert fresh.accuracy(learner) > 0.95
-        assert learner.diagnose().verdict == "trust"
+        assert learner.diagnose().verdict == "trust", learner.diagnose()
 
 
 def test_features_that_do_not_vary_or_repeat_are_borne():
