@@ -250,6 +250,26 @@ def test_a_learner_that_is_trusted_says_how_good_it_is(seed):
     assert found.remedy == ""
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_estimated_accuracy_holds_where_guesses_became_better(seed):
+    # centring by run takes away more where guesses match more often
+    told = planted(seed, trials=552, runs=12, imagined=4.0, judged=5.0, learned=0.9)
+    data = told.data
+    share = 0.9 * data.run / 11
+    learner = ActionInclusiveIGL().fit(
+        data.context,
+        data.action,
+        data.feedback,
+        propensity=(1 - share) / 3 + share * told.reward,
+        run=data.run,
+    )
+    found = learner.diagnose()
+    right = np.mean(learner.predict(data.context) == told.right.argmax(axis=1))
+    assert right > 0.95
+    assert found.verdict == "trust"
+    assert found.accuracy == pytest.approx(right, abs=0.1)
+
+
 def test_without_trust_nothing_is_said_that_holds_only_with_it():
     for seed in range(5):
         found = learned(planted(seed, imagined=0.0, judged=0.0)).diagnose()

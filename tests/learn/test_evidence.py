@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from interactions import interactions
-from scipy.special import expit, logit
 from scipy.stats import norm
 
 from bciigl.learn.evidence import (
@@ -129,10 +128,9 @@ def test_a_match_rate_that_fits_has_no_misfit_and_a_mirrored_one_has():
     assert rate_misfit(evidence, np.full(2000, 1 / 3), ones) < 2
     far = rate_misfit(evidence, np.full(2000, 2 / 3), ones)
     assert far > 100
-    # it is what the best other rate would gain: log-odds 1.5 away is the nearest that is tried
-    best = expit(logit(2 / 3) - 1.5)
-    gained = log_likelihood_at(evidence, best) - log_likelihood_at(evidence, 2 / 3)
-    assert far == pytest.approx(gained)
+    # it is what the best other rate would gain; rates are tried in steps of 0.5 log-odds
+    best = log_likelihood_at(evidence, 1 / 3) - log_likelihood_at(evidence, 2 / 3)
+    assert far == pytest.approx(best, rel=0.02)
 
 
 def log_likelihood_at(evidence, rate):
@@ -149,6 +147,17 @@ def test_a_misfit_is_never_negative_and_trials_count_by_their_weight():
     again = np.repeat(np.arange(40), weight.astype(int))
     repeated = rate_misfit(evidence.rows(again), rate[again], np.ones(len(again)))
     assert found == pytest.approx(repeated)
+
+
+def test_match_and_mismatch_that_are_exchanged_do_not_fit_rates_of_each_action():
+    # no rate that is moved for all trials alike would fit better
+    rng = np.random.default_rng(0)
+    rate = np.where(np.arange(400) % 2, 0.8, 0.2)
+    reward = rng.random(400) < rate
+    ratio = 3 * (np.where(reward, HIGH, LOW) + rng.standard_normal(400))
+    upright, turned = (Evidence(np.full((400, 2), 0.5), each) for each in (ratio, -ratio))
+    assert rate_misfit(upright, rate, np.ones(400)) < 5
+    assert rate_misfit(turned, rate, np.ones(400)) > 100
 
 
 def test_trials_of_unknown_rate_do_not_fit_badly():

@@ -66,7 +66,7 @@ def shares_of_the_ceiling(law, seeds):
     ids=["three", "five", "alike", "opposite", "adaptive"],
 )
 def test_no_labels_are_needed_to_come_near_the_ceiling(law):
-    shares = shares_of_the_ceiling(law, 4)
+    shares = shares_of_the_ceiling(law, 3)
     # 1000 contexts have a standard error of 1 %, and rewards are told with errors
     assert shares.mean() > 0.95
     assert shares.min() > 0.9
@@ -79,9 +79,9 @@ def t_of(evidence, data):
 
 @pytest.mark.parametrize("law", [{"imagined": 0.0, "judged": 0.0}, {"judged": 0.0}])
 def test_nothing_is_told_of_unseen_trials_where_there_is_nothing(law):
-    for seed in range(6):
+    for seed in range(4):
         task = task_of(planted(seed, **law).data)
-        # of six, none is beyond 3 by chance
+        # of four, none is beyond 3 by chance
         assert t_of(discover(task).unseen(), task.data) < 3
 
 
