@@ -153,7 +153,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         _t(told),
         contrast_t(evidence, data),
         (_t(told[first]), _t(told[~first]), _difference_t(told[first], told[~first])),
-        found.mirrored(),
+        found.mirrored_t(),
         found.search.alike(found.belief),
         generosity(evidence, data),
         graded(evidence, data) if task.one_right else 1.0,

@@ -81,7 +81,11 @@ def rate_misfit(evidence: Evidence, rate: np.ndarray, weight: np.ndarray) -> flo
     """Return how much better other match rates would fit than those that are known, in nats."""
     known = np.flatnonzero(rate != 0.5)
     odds, ratio = logit(rate[known]), evidence.feedback[known]
-    others = (weight[known] @ _log_likelihood(expit(odds + each), ratio) for each in _SHIFTS)
+    # All rates moved together, or match and mismatch exchanged.
+    others = (
+        weight[known] @ _log_likelihood(expit(each), ratio)
+        for each in (*odds + _SHIFTS[:, None], -odds)
+    )
     return float(max(others, default=0.0) - weight[known] @ _log_likelihood(rate[known], ratio))
 
 

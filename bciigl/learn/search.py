@@ -92,17 +92,16 @@ class Found(NamedTuple):
     without: list[Model]  # from all folds but one
     unseen: Evidence  # what these say about the fold
 
-    def mirrored(self) -> float:
+    def mirrored_t(self) -> float:
         """Return how much better this is than with match and mismatch exchanged, as a t statistic.
 
         The mirror image is refined as this was; nothing is better than one that does not last.
         """
-        mixture, data = self.search.mixture, self.search.task.data
-        turned = mixture.completed(1 - of_action(self.belief, data.action))
-        belief, evidence = mixture.fit(turned, FINAL)
+        search, mixture, data = self.search, self.search.mixture, self.search.task.data
+        belief, evidence = search.mirrored(self.belief)
         more = information(self.judged, data) - information(evidence, data)
         more += mixture.context_fit(self.belief) - mixture.context_fit(belief)
-        more += self.search.task.weight * orientation(self.judged, self.search.task.rate)
+        more += search.task.weight * orientation(self.judged, search.task.rate)
         if np.abs(belief - self.belief).mean() < SAME or more.std() == 0:
             return CERTAIN
         return float(np.clip(np.sqrt(len(more)) * more.mean() / more.std(), -CERTAIN, CERTAIN))
@@ -165,6 +164,12 @@ class Search:
         least = (LEAST_NOISE * (each**2).mean() for each in (self._context, self._feedback))
         found._normalise(*map(Whitening.of, noise, least))
         return found
+
+    def centred(self) -> Prepared:
+        """Return the data less what is constant in each run and is not of the reward."""
+        data = self.task.data
+        means = data.feedback - less_means(data.feedback, data.action)
+        return data._replace(context=self._context, feedback=self._feedback + means)
 
     def starts(self) -> Iterator[np.ndarray]:
         """Yield first beliefs, (trials, actions)."""
@@ -242,27 +247,26 @@ class Search:
         told = information(evidence, self.task.data).sum()
         return told - WRONG_RATE * rate_misfit(evidence, self.task.rate, self.task.weight)
 
-    def best(self) -> tuple[np.ndarray, Evidence]:
-        """Return the belief of the start that turns out best, and the evidence for it.
+    def likelihood(self, belief: np.ndarray, evidence: Evidence) -> float:
+        """Return the log-likelihood of contexts given feedback, up to a constant.
 
-        It is chosen by the likelihood of contexts given feedback: that of contexts, and what they
-        tell of feedback beyond its own likelihood.
+        That of contexts, and what they tell of feedback beyond its own likelihood. Imagining an
+        option may resemble seeing it: that counts a little, and is all that tells match from
+        mismatch where the match rate does not.
         """
+        alike = max(self.alike(belief) or 0.0, 0.0)
+        return self.worth(evidence) + self.mixture.context_fit(belief).sum() + alike
 
-        def likelihood(fit: tuple[np.ndarray, Evidence]) -> float:
-            # Imagining an option may resemble seeing it. That counts a little, and is all that
-            # tells match from mismatch where the match rate does not.
-            alike = max(self.alike(fit[0]) or 0.0, 0.0)
-            return self.worth(fit[1]) + self.mixture.context_fit(fit[0]).sum() + alike
-
+    def best(self) -> tuple[np.ndarray, Evidence]:
+        """Return the belief of the start that turns out best, and the evidence for it."""
         fits = [self.mixture.fit(each, SCREENING, hot=HOT) for each in self.starts()]
-        fits = sorted(fits, key=likelihood, reverse=True)[:KEPT]
+        fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)[:KEPT]
         refined = [self.mixture.fit(fit[0], REFINING) for fit in fits]
         kept = [
             before if self.worse(after[1], self, before[1]) else after
             for before, after in zip(fits, refined, strict=True)
         ]
-        return max(kept, key=likelihood)
+        return max(kept, key=lambda fit: self.likelihood(*fit))
 
     def in_plain_sight(self) -> tuple["Search", np.ndarray, Evidence] | None:
         """Return what is found from a start whose two clusters of feedback lie plainly apart.
@@ -283,6 +287,11 @@ class Search:
                     again = self.normalised_by(sure)
                     found.append((again, *again.mixture.fit(sure, FINAL)))
         return max(found, key=lambda each: each[0].worth(each[2]), default=None)
+
+    def mirrored(self, belief: np.ndarray) -> tuple[np.ndarray, Evidence]:
+        """Return what a belief leads to when match and mismatch are exchanged."""
+        turned = 1 - of_action(belief, self.task.data.action)
+        return self.mixture.fit(self.mixture.completed(turned), FINAL)
 
     def worse(self, new: Evidence, before: "Search", old: Evidence) -> bool:
         """Tell whether further steps have lost what there was.
@@ -387,14 +396,13 @@ def _entropy(task: Task) -> float:
 
 def _search(task: Task, family: Family) -> Found:
     search = Search(task, family)
-    search, belief, evidence = search.in_plain_sight() or (search, *search.best())
-    for _ in range(ROUNDS):
-        again = search.normalised_by(belief)
-        found, new = again.mixture.fit(belief, FINAL)
-        if again.worse(new, search, evidence):
-            break
-        search, belief, evidence = again, found, new
-    without, data = [], task.data
+    search, belief, evidence = _refined(*(search.in_plain_sight() or (search, *search.best())))
+    # Runs whose guesses match more often were centred by too much until now, which favours the
+    # mirror image.
+    turned, new = search.mirrored(belief)
+    if search.likelihood(turned, new) > search.likelihood(belief, evidence):
+        search, belief, evidence = _refined(search, turned, new)
+    without, data = [], search.centred()
     unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
     for fold in np.unique(task.fold):
         model, out = search.without(fold, belief), task.fold == fold
@@ -402,6 +410,19 @@ def _search(task: Task, family: Family) -> Found:
         unseen.context[out] = model.probable(model.context_scores(data.context[out]))
         unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
     return Found(search, search.model(belief), belief, evidence, without, unseen)
+
+
+def _refined(
+    search: Search, belief: np.ndarray, evidence: Evidence
+) -> tuple[Search, np.ndarray, Evidence]:
+    """Return a search by the noise that is left, its belief and the evidence for it."""
+    for _ in range(ROUNDS):
+        again = search.normalised_by(belief)
+        found, new = again.mixture.fit(belief, FINAL)
+        if again.worse(new, search, evidence):
+            break
+        search, belief, evidence = again, found, new
+    return search, belief, evidence
 
 
 def _first_guess(score: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -285,7 +285,7 @@ def test_a_task_of_some_trials_teaches_all(monkeypatch):
     np.testing.assert_array_equal(anew.policy, expected)
     # the task's own trials are judged by other folds
     own = refitted(part, found)
-    expected = fit_one_right(part.data.context, part.data.action, found.odds, 4)
+    expected = fit_one_right(part.data.context, part.data.action, found.judged.feedback, 4)
     np.testing.assert_array_equal(own.policy, expected)
 
 

@@ -119,8 +119,8 @@ def test_clear_rewards_are_found(one_right):
     assert found.model.one_right is one_right
     for reward in (
         of_action(found.belief, task.data.action),
-        found.held_out.reward(task.data.action),
-        found.unseen().reward(task.data.action),
+        found.judged.reward(task.data.action),
+        found.unseen.reward(task.data.action),
     ):
         # 4 SDs between match and mismatch: 2.3 % errors are unavoidable
         assert np.mean((reward > 0.5) == told.reward) > 0.95
@@ -164,7 +164,7 @@ def test_catch_trials_tell_match_from_mismatch_of_two_options(match_rate):
 
 
 def finite(found):
-    parts = found.belief, *found.held_out, *found.unseen(), *found.model[:4], found.mirrored()
+    parts = found.belief, *found.judged, *found.unseen, *found.model[:4], found.mirrored()
     return all(np.isfinite(each).all() for each in parts)
 
 
