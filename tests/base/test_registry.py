@@ -12,6 +12,7 @@ def test_learners_are_listed_by_what_they_are_told():
         ("ai_igl", ""),
         ("ai_igl_paper", ""),
         ("igl_full_ci", ""),
+        ("transfer", ""),
         ("cb", "reward"),
         ("ceiling", "label"),
     ]

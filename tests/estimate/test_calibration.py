@@ -125,12 +125,14 @@ def test_missing_frames_change_little():
     lossy = frames.copy()
     lossy[np.random.default_rng(0).choice(len(frames), 40, replace=False)] = np.nan
     whole, found = (calibrated(mine, [each]).calibration for each in (frames, lossy))
+    assert np.isfinite(contexts(lossy, mine, found)).all(axis=1).mean() > 0.9
     times, _ = basis(2.0)
     one, other = (event_response(times, 2.0, weights=each.response) for each in (whole, found))
     assert np.corrcoef(one, other)[0, 1] > 0.98
-    product = found.whitening @ np.linalg.inv(whole.whitening)
-    assert np.abs(product - np.eye(64)).max() < 0.25
-    assert np.isfinite(contexts(lossy, mine, found)).all(axis=1).mean() > 0.9
+    # Components may turn among themselves; what they make of the noise may not.
+    whole, found = (each.whitening @ each.whitening.T for each in (whole, found))
+    product = np.linalg.solve(whole, found)
+    assert np.abs(product - np.eye(64)).max() < 0.5
 
 
 def test_separate_recordings_are_calibrated_together():

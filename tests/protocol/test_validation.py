@@ -79,10 +79,11 @@ def test_a_wrong_item_does_not_make_its_list_too_short():
 
 
 def test_science_is_judged_although_a_field_is_wrong():
-    found = told(task={"options": ["a", "b"]}, timing={"isi": -3})
-    assert [path for path, _ in found] == ["timing.isi", "task.options"]
-    found = told(name=12, task={"options": ["a", "b"]})
-    assert [path for path, _ in found] == ["name", "task.options"]
+    two = {"options": ["a", "b"], "catch": {"share": 0.2, "match_rate": 0.5}}
+    found = told(task=two, timing={"isi": -3})
+    assert [path for path, _ in found] == ["timing.isi", "task.catch.match_rate"]
+    found = told(name=12, task=two)
+    assert [path for path, _ in found] == ["name", "task.catch.match_rate"]
     found = told(task={"options": ["a", 1.5, "b"]}, timing={"decision": 15.0})
     assert [path for path, _ in found] == ["task.options.1", "timing.decision"]
 
