@@ -45,8 +45,8 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
     assert lines[1] == (
         "learner         accuracy    95 % interval  verdict     decoded match rates"
     )
-    rows = {line.split()[0]: line.split()[1:] for line in lines[2:7]}
-    assert list(rows) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
+    rows = {line.split()[0]: line.split()[1:] for line in lines[2:8]}
+    assert list(rows) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "transfer", "cb", "ceiling"]
     accuracy, percent, low, _, high, verdict, *rates = rows["ai_igl"]
     assert float(low) < float(accuracy) <= float(high)
     assert float(accuracy) > 95
@@ -59,7 +59,7 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
 
 def test_truth_is_needed_for_skyline_and_ceiling_alone(bciigl, npz):
     learners = document(bciigl("learn", npz(**BLIND), "--json").stdout)["learners"]
-    assert list(learners) == ["ai_igl", "ai_igl_paper", "igl_full_ci"]
+    assert list(learners) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "transfer"]
     with_reward = npz(**BLIND, reward=DATA["reward"])
     assert list(document(bciigl("learn", with_reward, "--json").stdout)["learners"])[3:] == ["cb"]
 

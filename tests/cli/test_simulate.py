@@ -49,7 +49,7 @@ def test_json_is_one_document_with_what_was_asked_for(recorded):
     assert (document["trials"], document["test_trials"], document["seed"]) == (60, 40, 0)
     assert document["chance"] == pytest.approx(100 / 3)
     assert document["out"] == str(folder)
-    assert list(document["learners"]) == ["ai_igl", "igl_full_ci", "cb", "ceiling"]
+    assert list(document["learners"]) == ["ai_igl", "transfer", "igl_full_ci", "cb", "ceiling"]
     for learner in document["learners"].values():
         low, high = learner["interval"]
         assert 0 <= low <= learner["accuracy"] <= high <= 100

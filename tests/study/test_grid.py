@@ -196,7 +196,7 @@ def test_values_that_cannot_be_are_refused_by_field_and_value():
         ("timing.iso", 3.0, "timing.iso: unknown key; did you mean 'isi'?"),
         ("task.trials", 2.5, "task.trials: should be a whole number, got 2.5"),
         ("recording", "shred", "recording: should be 'shared' or 'separate', got 'shred'"),
-        ("task.options", [1, 2], "task.options: two options guessed uniformly"),
+        ("task.options", [1, 1], "task.options: should all differ"),
         ("brain.region.center", [0, 0, 0], "brain.region.center: "),
         ("brain.subject", "nobody", "brain.subject: "),
         ("brain.region", {"shape": "mask", "file": "no.nii"}, "brain.region.file: "),

@@ -188,7 +188,7 @@ def test_run_that_is_not_there_is_named(npz):
 
 
 def test_learners_are_possible_where_they_have_what_they_need(npz):
-    blind = ("ai_igl", "ai_igl_paper", "igl_full_ci")
+    blind = ("ai_igl", "ai_igl_paper", "igl_full_ci", "transfer")
     nothing_told = load_arrays(npz(**REQUIRED))
     assert learners_for(nothing_told) == blind
     rewarded = load_arrays(npz(**REQUIRED, reward=DATA["reward"]))
@@ -196,6 +196,8 @@ def test_learners_are_possible_where_they_have_what_they_need(npz):
     labelled = load_arrays(npz(**REQUIRED, label=DATA["label"]))
     assert learners_for(labelled) == (*blind, "ceiling")
     assert learners_for(load_arrays(npz(**DATA))) == (*blind, "cb", "ceiling")
+    other = load_arrays(npz(**{**REQUIRED, "feedback": DATA["feedback"][:, :-1]}))
+    assert learners_for(other) == blind[:-1]  # nothing to transfer between other voxels
     for refuse in (learn_from, lambda recorded, each: learners_for(recorded, ["ai_igl", each])):
         with pytest.raises(ArraysError, match="ceiling needs the array label"):
             refuse(rewarded, "ceiling")

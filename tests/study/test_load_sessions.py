@@ -133,7 +133,11 @@ def test_without_the_truth_there_are_no_labels(caught, tmp_path):
 def test_learners_are_the_protocol_s_for_which_there_is_what_they_need(caught, tmp_path):
     assert session_learners(caught.protocol, load_sessions(caught)) == caught.protocol.learners
     blind = blinded(caught, tmp_path / "blind")
-    assert session_learners(blind.protocol, load_sessions(blind)) == ("ai_igl", "igl_full_ci")
+    assert session_learners(blind.protocol, load_sessions(blind)) == (
+        "ai_igl",
+        "transfer",
+        "igl_full_ci",
+    )
 
 
 def test_learners_that_all_need_the_truth_are_refused_without_it(tmp_path):

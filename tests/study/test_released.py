@@ -67,13 +67,13 @@ def table(tmp_path_factory):
 
 
 def test_learners_and_controls_have_a_row_each(table):
-    labels = ["ai_igl", "ai_igl_paper", "igl_full_ci", "ceiling"]
+    labels = ["ai_igl", "ai_igl_paper", "igl_full_ci", "transfer", "ceiling"]
     assert [row.label for row in table] == [
         *labels,
         f"ai_igl, {PERMUTED}",
         f"ai_igl, {MEAN_REMOVED}",
     ]
-    assert [row.repeats for row in table] == [1, 1, 1, 1, 3, 1]
+    assert [row.repeats for row in table] == [1, 1, 1, 1, 1, 3, 1]
     for row in table:
         expected = None if row.control else published("table2", row.learner, 0.05)
         assert row.published == expected
@@ -121,8 +121,8 @@ def test_levels_come_in_order_and_progress_is_told(tmp_path):
     (tmp_path / "noise_1.2.3.npz").write_text("not a level")
     told = []
     found = released_rows(tmp_path, repeats=1, progress=lambda *each: told.append(each))
-    assert [row.noise for row in found] == [0.01] * 6 + [0.1] * 6
-    assert told == [(each, 12) for each in range(1, 13)]
+    assert [row.noise for row in found] == [0.01] * 7 + [0.1] * 7
+    assert told == [(each, 14) for each in range(1, 15)]
 
 
 def test_rewards_that_are_in_order_let_cb_learn(tmp_path):
