@@ -200,7 +200,7 @@ def test_what_is_returned_is_fitted_to_all_trials(place, monkeypatch):
         monkeypatch.setattr(refit, "CLEARLY", -np.inf)
     model, data = even()[1].model, even()[0].data
     assert model.one_right
-    alone = _policy_alone(data, Start(model, even()[1].odds))
+    alone = _policy_alone(data, Start(model, even()[1].judged.feedback))
     found = refitted(even()[0], even()[1])
     if place == 0:
         assert found is None
@@ -235,7 +235,7 @@ def test_what_is_said_of_a_fold_is_fitted_to_the_others():
     alone, both = _unseen(even()[0], even()[1], everything)
     out = np.flatnonzero(even()[0].fold == 1)
     seen = np.flatnonzero(even()[0].fold != 1)
-    start = Start(even()[1].without(1), even()[1].odds[seen])
+    start = Start(even()[1].without[1], even()[1].judged.feedback[seen])
     seen = even()[0].data.rows(seen)
     first = _policy_alone(seen, start)
     for linear, evidence in ((first, alone), (fit_agreement(seen, first), both)):

@@ -144,20 +144,20 @@ def test_constant_policies_are_the_best_where_feedback_tells_the_action():
     data = told_by(option, lambda action: np.eye(3)[action])
     found = maximise(data, np.random.default_rng(0))
     restarts = 2 * len(starts(data, np.random.default_rng(0)))
-    assert found.judged.shape == found.constant.shape == (restarts,)
-    assert found.constant[found.judged.argmax()]
+    assert found.held_out.shape == found.constant.shape == (restarts,)
+    assert found.constant[found.held_out.argmax()]
     assert np.bincount(found.solution.choose(data.context)).max() > 0.9 * 300
     # a third of the trials has 3 - 1, half of the trials vary by three standard errors of 0.12
-    assert found.judged.max() == pytest.approx(2 / 3, abs=0.35)
+    assert found.held_out.max() == pytest.approx(2 / 3, abs=0.35)
 
 
 def test_constant_policies_are_worse_where_feedback_tells_the_reward():
     option = np.random.default_rng(5).integers(3, size=300)
     data = told_by(option, lambda action: np.outer(action == option, np.ones(3)))
     found = maximise(data, np.random.default_rng(0))
-    best = found.judged.argmax()
+    best = found.held_out.argmax()
     assert not found.constant[best]
-    assert found.judged[found.constant].max(initial=0) < 0.5 * found.judged[best]
+    assert found.held_out[found.constant].max(initial=0) < 0.5 * found.held_out[best]
     assert np.mean(found.solution.choose(data.context) == option) > 0.97
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from interactions import interactions
+from scipy.special import expit, softmax
 from scipy.stats import norm
 
 from bciigl.learn.evidence import (
     Evidence,
+    contrast_t,
     information,
-    net_information,
     orientation,
     rate_misfit,
 )
@@ -74,35 +75,73 @@ def test_information_is_positive_for_true_predictions_and_not_for_shuffled_ones(
     assert information(shuffled, data).mean() < 0
 
 
-def placebo(data, value, evidence):
-    """Return what the next trial's context tells of each trial's feedback, in nats, added up."""
-    now = np.array([i for i in range(data.trials - 1) if data.run[i] == data.run[i + 1]])
-    predicted = np.array([evidence.context[i + 1, data.action[i]] for i in now])
-    some = data.rows(now)
-    return max(gain(some, value[now], predicted, trust).sum() for trust in (1, 0.9, 0.7, 0.5, 0.3))
+def seen_by_both(trials=3000, seed=0, truth=0.0):
+    """Return interactions and evidence of views that agree about the reward as far as `truth`."""
+    rng = np.random.default_rng([seed, 4])
+    option, action = rng.integers(3, size=(2, trials))
+    right = softmax(2 * np.eye(3)[option] + rng.standard_normal((trials, 3)), axis=1)
+    ratio = truth * (option == action) + rng.standard_normal(trials)
+    return Evidence(right, ratio), interactions(trials, action=action)
 
 
-def test_net_information_lacks_what_noise_that_lasts_tells():
-    # every context tells the reward of its trial and of the one before as well
-    data, value, evidence = judged(200)
-    twice = np.repeat(np.arange(100), 2)
-    lasting = Evidence(evidence.context[twice], evidence.feedback[twice])
-    data = data.rows(twice)._replace(run=np.repeat(np.arange(10), 20))
-    told, still = information(lasting, data).mean(), placebo(data, value[twice], lasting) / 200
-    assert still > 0
-    assert net_information(lasting, data) == pytest.approx(told - still)
+def test_contrast_by_hand():
+    # option 0 is probable in trials 0 and 2; guess 0 gets more then, guess 1 less
+    action = np.array([0, 0, 1, 1])
+    probable = np.array([0.8, 0.2, 0.8, 0.2])
+    data = interactions(4, 2, action=action)
+    ratio = np.array([np.log(4), -np.log(4), -np.log(1.5), np.log(1.5)])
+    evidence = Evidence(np.column_stack([probable, 1 - probable]), ratio)
+    # products of deviations, 0.3 times 0.3 and 0.3 times -0.1, do not vary within a group
+    assert contrast_t(evidence, data) > 1e6
+    uneven = evidence._replace(
+        context=np.column_stack([[0.9, 0.1, 0.8, 0.2], [0.1, 0.9, 0.3, 0.7]])
+    )
+    assert contrast_t(uneven, data) > 1e6
+    # exchanged, each option's probability speaks against it
+    turned = evidence._replace(feedback=-ratio)
+    assert contrast_t(turned, data) == -contrast_t(evidence, data)
 
 
-def test_a_placebo_that_misleads_is_not_to_ones_credit():
-    data, value, evidence = judged(200)
-    assert placebo(data, value, evidence) < 0
-    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+def test_contrast_is_a_t_statistic_by_an_independent_sum():
+    evidence, data = seen_by_both(300, truth=0.5)
+    decoded = 1 / (1 + np.exp(-evidence.feedback))
+    difference = error = 0.0
+    for option in range(3):
+        product = np.empty(300)
+        for trial, action in enumerate(data.action):
+            mine = data.action == action
+            product[trial] = (decoded[trial] - decoded[mine].mean()) * (
+                evidence.context[trial, option] - evidence.context[mine, option].mean()
+            )
+        guessed = data.action == option
+        difference += product[guessed].mean() - product[~guessed].mean()
+        error += np.var(product[guessed], ddof=1) / guessed.sum()
+        error += np.var(product[~guessed], ddof=1) / (~guessed).sum()
+    assert contrast_t(evidence, data) == pytest.approx(difference / np.sqrt(error))
 
 
-def test_runs_of_one_trial_have_no_placebo():
-    data, _, evidence = judged()
-    data = data._replace(run=np.arange(40))
-    assert net_information(evidence, data) == pytest.approx(information(evidence, data).mean())
+def test_rewards_have_contrast_and_noise_has_none():
+    assert contrast_t(*seen_by_both(truth=2.0)) > 10
+    # of four, none is beyond 3 by chance
+    assert max(abs(contrast_t(*seen_by_both(seed=seed))) for seed in range(4)) < 3
+
+
+def test_noise_that_both_views_share_has_information_but_no_contrast():
+    for seed in range(4):
+        arousal, *own = np.random.default_rng(seed).standard_normal((3, 3000))
+        _, data = seen_by_both(seed=seed)
+        # every option looks the more probable, and every guess the more like a match
+        right = np.tile(expit(2 * arousal + own[0])[:, None], 3)
+        evidence = Evidence(right, 2 * arousal + own[1])
+        told = information(evidence, data)
+        assert told.mean() > 10 * told.std() / np.sqrt(3000)
+        assert abs(contrast_t(evidence, data)) < 3
+
+
+def test_contrast_of_actions_never_or_once_taken_is_finite():
+    evidence, data = seen_by_both(30, truth=2.0)
+    for action in (np.zeros(30, int), np.arange(30) == 7, np.arange(30) % 2):
+        assert np.isfinite(contrast_t(evidence, data._replace(action=action.astype(int))))
 
 
 def test_orientation_is_the_log_likelihood_ratio_of_the_mirror_image():

@@ -72,7 +72,7 @@ def test_action_inclusive_feedback_is_not_trusted():
     # codes of the actions are 3 SD long in each of 8 features: a decoder of one action is exact,
     # and a constant policy gets about 2/3 by it
     assert found.constant_objective == pytest.approx(2 / 3, abs=0.1)
-    assert found.judged_objective >= found.constant_objective
+    assert found.held_out_objective >= found.constant_objective
 
 
 @pytest.mark.parametrize("seed", range(20, 30))
@@ -102,7 +102,7 @@ def test_the_verdict_follows_from_the_best_constant_policy(held_out, constant, v
     assert found.verdict == verdict
     assert words in found.reason
     assert bool(found.remedy) == (verdict != "trust")
-    assert (found.objective, found.judged_objective) == (0.7, max(held_out))
+    assert (found.objective, found.held_out_objective) == (0.7, max(held_out))
 
 
 def poor(told):
