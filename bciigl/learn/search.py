@@ -300,16 +300,22 @@ class Search:
         """
         return self.worth(new) < LOST * before.worth(old)
 
-    def without(self, fold: int, belief: np.ndarray) -> Model:
+    def without(self, fold: int, belief: np.ndarray, worth: float) -> Model:
         """Return the model that a belief leads to without a fold, annealed anew.
 
-        Nothing is left of what the fold had to do with the belief or the noise.
+        Nothing is left of what the fold had to do with the belief or the noise. Where hardly
+        anything is left of what the belief was worth, it is searched anew.
         """
         rows = np.flatnonzero(self.task.fold != fold)
-        search = Search(self.task.rows(rows), self.family)
-        belief, _ = search.mixture.fit(belief[rows], AGAIN, hot=HOTTER)
-        search = search.normalised_by(belief)
-        return search.model(search.mixture.fit(belief, AGAIN // 2)[0])
+        first = Search(self.task.rows(rows), self.family)
+        belief, _ = first.mixture.fit(belief[rows], AGAIN, hot=HOTTER)
+        search = first.normalised_by(belief)
+        belief, evidence = search.mixture.fit(belief, AGAIN // 2)
+        if search.worth(evidence) < LOST / 2 * worth:
+            other, again, new = _refined(*(first.in_plain_sight() or (first, *first.best())))
+            if other.worth(new) > search.worth(evidence):
+                search, belief = other, again
+        return search.model(belief)
 
     def model(self, belief: np.ndarray) -> Model:
         """Return the linear evidence that a belief leads to, of scaled features."""
@@ -405,7 +411,7 @@ def _search(task: Task, family: Family) -> Found:
     without, data = [], search.centred()
     unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
     for fold in np.unique(task.fold):
-        model, out = search.without(fold, belief), task.fold == fold
+        model, out = search.without(fold, belief, search.worth(evidence)), task.fold == fold
         without.append(model)
         unseen.context[out] = model.probable(model.context_scores(data.context[out]))
         unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])

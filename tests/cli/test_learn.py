@@ -52,7 +52,7 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
     assert float(accuracy) > 95
     assert (percent, verdict, len(rates)) == ("%", "trust", 3)
     assert rows["cb"][5:] == rows["ceiling"][5:] == ["-", "-"]
-    assert lines[7].startswith("ai_igl: trust: its choices are estimated to be right in ")
+    assert lines[8].startswith("ai_igl: trust: its choices are estimated to be right in ")
     # a learner that is not trusted does not say how often it thinks that guesses matched
     assert rows["ai_igl_paper"][5:] == ["doubtful", "-"]
 
@@ -61,7 +61,7 @@ def test_truth_is_needed_for_skyline_and_ceiling_alone(bciigl, npz):
     learners = document(bciigl("learn", npz(**BLIND), "--json").stdout)["learners"]
     assert list(learners) == ["ai_igl", "ai_igl_paper", "igl_full_ci", "transfer"]
     with_reward = npz(**BLIND, reward=DATA["reward"])
-    assert list(document(bciigl("learn", with_reward, "--json").stdout)["learners"])[3:] == ["cb"]
+    assert list(document(bciigl("learn", with_reward, "--json").stdout)["learners"])[4:] == ["cb"]
 
 
 def test_truth_never_changes_what_is_learned_without_it(bciigl, npz):
