@@ -165,7 +165,7 @@ def test_it_is_better_than_the_model_there(law, monkeypatch):
     assert anew > fresh.accuracy(fitted(told)) + 0.02
 
 
-@pytest.mark.parametrize("law", ["bits", "even"])
+@pytest.mark.parametrize("law", [pytest.param("bits", marks=pytest.mark.slow), "even"])
 def test_the_decoder_is_fitted_anew_where_feedback_is_not_gaussian(law, returned):
     told = chosen(0, law, trials=2000, bits=True)
     fresh = chosen(100, law, trials=3000, bits=True)

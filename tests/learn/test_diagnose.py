@@ -289,12 +289,22 @@ def silent(seed, leak=0.0, arousal=0.0):
     return told
 
 
+# Seeds that would be trusted if leaks were not taken out; strong arousal is never trusted.
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [("leak", 2), ("strong leak", 0), ("arousal", 1), ("strong arousal", 0), ("both", 0)],
+)
+def test_noise_that_both_views_share_is_not_trusted_where_no_judgment_is(kind, seed):
+    found = learned(silent(seed, **SILENT[kind])).diagnose()
+    assert found.verdict != "trust"
+    assert found.accuracy is None
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SILENT)
-def test_noise_that_both_views_share_is_not_trusted_where_no_judgment_is(kind):
-    for seed in range(4):
-        found = learned(silent(seed, **SILENT[kind])).diagnose()
-        assert found.verdict != "trust"
-        assert found.accuracy is None
+def test_noise_that_both_views_share_is_hardly_ever_trusted(kind):
+    verdicts = [learned(silent(seed, **SILENT[kind])).diagnose().verdict for seed in range(30)]
+    assert verdicts.count("trust") <= 1
 
 
 def test_without_trust_nothing_is_said_that_holds_only_with_it():

@@ -296,7 +296,7 @@ def test_learner_without_its_diagnosis_is_refused(tmp_path, name):
 
 def test_diagnosis_of_other_types_is_refused(saved):
     diagnosis = settings_of(saved)["diagnosis"]
-    for field in ("verdict", "reason", "remedy", "information", "leak_t"):
+    for field in ("verdict", "reason", "remedy", "information", "contrast_t"):
         for value in ([5], {}, None, True):
             rewrite_settings(saved, diagnosis={**diagnosis, field: value})
             refusal(saved, f"learner.json: diagnosis.*{field}")
