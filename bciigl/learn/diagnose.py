@@ -376,8 +376,10 @@ def _verdicts(task: Task, found: Diagnosis) -> Iterator[tuple[str, str, str]]:
         reason = f"its choices seem to be right in {100 * found.accuracy:.0f} % of the trials only"
         yield DOUBTFUL, f"{reason} (chance is {100 * chance:.0f} %).", more
     first, second, difference = found.halves_t
-    if min(first, second) < LEAST_OF_HALF or abs(difference) > MOST_BETWEEN_HALVES:
-        half = "first" if first < second else "second"
+    # Guesses that have become better leave less to tell.
+    changed = abs(difference) > MOST_BETWEEN_HALVES and task.data.uniform.all()
+    if min(first, second) < LEAST_OF_HALF or changed:
+        half = "first" if difference < 0 else "second"
         reason = f"what was learned holds less in the {half} half of the session"
         yield DOUBTFUL, f"{reason} (t = {min(first, second):.1f}).", "Look for what changed."
     for each in found.actions:

@@ -382,10 +382,14 @@ def without_leak(task: Task) -> Task:
     about the others. Only what is clearly more than noise is taken out.
     """
     data = task.data
+    if not data.taken.all():  # what is left of the reward would not cancel
+        return task
     feedback = less_means(data.feedback, data.action)
     left, right = Whitening.of(data.context).matrix, Whitening.of(feedback).matrix
     context = data.context @ left
-    from_context, sizes, to_feedback = np.linalg.svd(context.T @ (feedback @ right) / data.trials)
+    # All actions count alike, however often they were taken.
+    share = 1 / (data.n_actions * data.taken[data.action])[:, None]
+    from_context, sizes, to_feedback = np.linalg.svd(context.T @ (share * feedback @ right))
     edge = (np.sqrt(context.shape[1]) + np.sqrt(feedback.shape[1])) / np.sqrt(data.trials)
     clear = np.flatnonzero(sizes > ABOVE_NOISE * edge)
     if not len(clear):
