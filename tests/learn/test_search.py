@@ -118,7 +118,7 @@ def test_a_model_without_a_fold_does_not_depend_on_it(one_right):
     second = Search(other, family).without(2, doubt, 0.0)
     for one, another in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, another)
-    third = Search(other, family).without(3, belief)
+    third = Search(other, family).without(3, belief, 0.0)
     assert not np.allclose(first.context_weights, third.context_weights)
 
 
