@@ -47,8 +47,8 @@ MOST_SEARCHED = 100_000
 WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
-# Of all there is to know of the reward: enough to look no further.
-CONVINCING = 0.3
+# Of all there is to know of the reward: enough to look no further, if match rates fit (nats).
+CONVINCING, MOST_MISFIT = 0.3, 5.0
 # Standard errors by which another family of models must tell more.
 CLEARLY = 3.0
 # Further steps that leave less than this share of what there was have lost it.
@@ -358,20 +358,21 @@ def discover(task: Task) -> Found:
     """
     if task.one_right:
         task = without_leak(task)
-    best, most = None, 0.0
+    best, most, misfit = None, 0.0, 0.0
     for family in FAMILIES:
         simple = family in FAMILIES[:2]
-        if best is not None and most.mean() > CONVINCING * _entropy(task):
+        told_enough = best is not None and most.mean() > CONVINCING * _entropy(task)
+        if told_enough and misfit < MOST_MISFIT:
             break
         if not task.one_right:
             family = family._replace(one_right=False)
         found = _search(task, family)
-        wrong = rate_misfit(found.unseen, task.rate, task.weight) / task.data.trials
-        told = information(found.unseen, task.data) - WRONG_RATE * wrong
+        wrong = rate_misfit(found.unseen, task.rate, task.weight)
+        told = information(found.unseen, task.data) - WRONG_RATE * wrong / task.data.trials
         more = told - most
         error = more.std() / np.sqrt(len(more))
         if best is None or more.mean() > (0.0 if simple else CLEARLY * error):
-            best, most = found, told
+            best, most, misfit = found, told, wrong
     return best
 
 
@@ -419,6 +420,11 @@ def _search(task: Task, family: Family) -> Found:
         without.append(model)
         unseen.context[out] = model.probable(model.context_scores(data.context[out]))
         unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    if search.worse(evidence, search, unseen):
+        # Folds have found more than the whole: from there it goes on.
+        search = Search(task, family)
+        told = search.mixture.completed(unseen.reward(data.action))
+        search, belief, evidence = _refined(search, *search.mixture.fit(told, FINAL))
     return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 

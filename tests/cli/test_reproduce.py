@@ -103,6 +103,7 @@ def test_released_arrays_have_a_table(bciigl, tmp_path, monkeypatch):
         ("ai_igl", 1),
         ("ai_igl_paper", 1),
         ("igl_full_ci", 1),
+        ("transfer", 1),
         ("ceiling", 1),
         ("ai_igl, rewards permuted", 2),
         ("ai_igl, region mean removed", 1),

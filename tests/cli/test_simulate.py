@@ -158,7 +158,7 @@ def test_without_truth_it_still_learns(bciigl, tmp_path):
     document = json.loads(bciigl("simulate", *SHORT, "--out", folder, "--json").stdout)
     shutil.rmtree(folder / "derivatives" / "truth")
     blind = json.loads(bciigl("learn", folder, "--json").stdout)
-    assert list(blind["learners"]) == ["ai_igl", "igl_full_ci"]
+    assert list(blind["learners"]) == ["ai_igl", "transfer", "igl_full_ci"]
     for name, learner in blind["learners"].items():
         known = document["learners"][name]
         assert learner == {**known, "accuracy": None, "interval": None}
