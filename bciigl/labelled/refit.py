@@ -48,6 +48,8 @@ class Start(NamedTuple):
 class RefittedIGL(ActionInclusiveIGL):
     """AI-IGL whose policy and decoder are fitted anew where that holds better on unseen trials."""
 
+    _recorded = False
+
     def _refitted(self, task: Task, found: Found, data: Prepared) -> Linear | None:
         return refitted(task, found, data)
 

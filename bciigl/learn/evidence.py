@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.interactions import Prepared, less_means, of_action
 
 # Beyond this, a view that was wrong would be fined more than being right all day can earn.
 _SUREST = 1e-3
@@ -53,19 +53,20 @@ def information(evidence: Evidence, data: Prepared) -> np.ndarray:
     return max(gains, key=np.sum)
 
 
-def contrast_t(evidence: Evidence, data: Prepared) -> float:
+def contrast_t(evidence: Evidence, data: Prepared, fold: np.ndarray) -> float:
     """Return whether what contexts tell depends on the action taken, as a t statistic.
 
     Decoded rewards go with the probability of an option if that was the guess, and against it if it
     was not. What leaks from context to feedback, or noise that both share, goes with it either way.
+    Only differences within a fold count: models without different folds differ in both.
     """
-    decoded = expit(evidence.feedback)
-    decoded = decoded - data.means(decoded)[data.action]
+    group = fold * data.n_actions + data.action
+    decoded = less_means(expit(evidence.feedback)[:, None], group)
+    product = decoded * less_means(evidence.context, group)
     difference = spread = 0.0
     for option in np.flatnonzero(data.taken > 1):
-        probable = evidence.context[:, option]
-        product = decoded * (probable - data.means(probable)[data.action])
-        parts = product[data.action == option], product[data.action != option]
+        mine = data.action == option
+        parts = product[mine, option], product[~mine, option]
         if len(parts[1]) > 1:
             difference += parts[0].mean() - parts[1].mean()
             spread += sum(each.var(ddof=1) / len(each) for each in parts)
@@ -87,6 +88,13 @@ def rate_misfit(evidence: Evidence, rate: np.ndarray, weight: np.ndarray) -> flo
         for each in (*odds + _SHIFTS[:, None], -odds)
     )
     return float(max(others, default=0.0) - weight[known] @ _log_likelihood(rate[known], ratio))
+
+
+def t_statistic(values: np.ndarray) -> float:
+    """Return the t statistic of a mean over trials."""
+    if len(values) < 2:
+        return 0.0
+    return float(values.mean() / max(values.std(ddof=1) / np.sqrt(len(values)), 1e-9))
 
 
 def _log_likelihood(reward: np.ndarray, ratio: np.ndarray) -> np.ndarray:

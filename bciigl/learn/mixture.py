@@ -22,8 +22,6 @@ from bciigl.learn.interactions import Prepared, of_action
 TOLERANCE = 1e-2
 # Means are shrunk as by this many trials of value 0.
 SHRINKAGE = 2.0
-# Steps in which the temperature falls to 1.
-COOLING = 8
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -145,36 +143,27 @@ class Mixture:
             return taken
         return taken + (1 - self.acted) * ((1 - reward) / (self.data.n_actions - 1))[:, None]
 
-    def fit(
-        self, belief: np.ndarray, steps: int, *, hot: float = 1.0
-    ) -> tuple[np.ndarray, Evidence]:
-        """Return the belief that expectation maximisation reaches, and the evidence for it.
-
-        The first steps trust the evidence less: a temperature falls from `hot` to 1.
-        """
-        for step in range(steps):
-            temperature = max(hot - (hot - 1) * step / COOLING, 1.0)
+    def fit(self, belief: np.ndarray, steps: int) -> tuple[np.ndarray, Evidence]:
+        """Return the belief that expectation maximisation reaches, and the evidence for it."""
+        for _ in range(steps):
             before = belief
-            belief, scores, odds = self._judged_by_others(before, temperature)
-            if temperature == 1 and np.abs(belief - before).max() < TOLERANCE:
+            belief, scores, odds = self._judged_by_others(before)
+            if np.abs(belief - before).max() < TOLERANCE:
                 break
         return belief, Evidence(softmax(scores) if self.one_right else expit(scores), odds)
 
-    def _judged_by_others(
-        self, belief: np.ndarray, temperature: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _judged_by_others(self, belief: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the belief about each trial by all others (E step), and what led to it.
 
         The context's score of each action, and the feedback's log-likelihood ratio of reward.
         """
         likelihood, share = self._context_likelihood(belief)
-        odds = self._feedback_odds(of_action(belief, self.data.action)) / temperature
-        likelihood /= temperature
+        odds = self._feedback_odds(of_action(belief, self.data.action))
         if self.one_right:
             probable, scores = softmax, share + likelihood
         else:
-            actions = self.data.n_actions
-            probable, scores = expit, share + likelihood[:, :actions] - likelihood[:, actions:]
+            right, wrong = np.split(likelihood, 2, axis=1)
+            probable, scores = expit, share + right - wrong
         both = odds
         if len(self._known):
             # A known match rate takes the place of the rate that was learned.

@@ -17,6 +17,7 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.special import expit
 
 from bciigl.learn.evidence import Evidence, information, orientation, rate_misfit
@@ -29,16 +30,12 @@ from bciigl.learn.interactions import (
 )
 from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 
-# Singular pairs that are tried, each in both orders; fewer if the first is surely no noise. In
-# units of the largest singular value that noise alone would have.
-PAIRS, ABOVE_NOISE, SURELY_ABOVE_NOISE = 5, 1.1, 1.2
-# Steps of expectation maximisation: from every start, from the best ones, after normalising again,
-# and again without a fold.
-SCREENING, REFINING, FINAL, AGAIN = 10, 15, 15, 10
-# Temperatures of the first step: of a search, and of the search without a fold, which must forget
-# what the fold had to do with its start.
-HOT, HOTTER = 3.0, 5.0
-KEPT = 2
+# Singular pairs that are tried, each in both orders, and the size of those that are surely no noise,
+# in units of the largest singular value that noise alone would have.
+PAIRS, ABOVE_NOISE = 3, 1.1
+# Steps of expectation maximisation: from every start, after normalising again, and again without a
+# fold.
+SCREENING, FINAL, AGAIN = 12, 15, 10
 # How often the noise is measured again by what is left when the reward has been found.
 ROUNDS = 2
 # More trials than this find nothing that fewer would not.
@@ -47,14 +44,14 @@ MOST_SEARCHED = 100_000
 WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
-# Of all there is to know of the reward: enough to look no further, if match rates fit (nats).
-CONVINCING, MOST_MISFIT = 0.3, 5.0
-# Standard errors by which another family of models must tell more.
+# Of all there is to know of the reward: enough to look no further.
+CONVINCING = 0.3
+# Standard errors by which a family in which actions share less must tell more.
 CLEARLY = 3.0
 # Further steps that leave less than this share of what there was have lost it.
 LOST = 0.7
-# Clusters that leave less than this share of the feedback's variance are plain to see.
-PLAIN = 0.1
+# What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
+CONTRARY = 3.0
 # Of a view's variance, what is always taken for noise.
 LEAST_NOISE = 0.003
 # A mirror image that has come back: its belief is the same. And the largest t statistic told.
@@ -70,6 +67,8 @@ class Task(NamedTuple):
     weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
     one_right: bool
     units: tuple[np.ndarray, np.ndarray]  # of the features of contexts and of feedback
+    # Whether they were recorded: Gaussian around their means, and contexts leak into feedback.
+    recorded: bool = True
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
@@ -118,8 +117,8 @@ class Family(NamedTuple):
 FAMILIES = (
     Family(),
     Family(spherical=False),
-    Family(False, shared=False),
-    Family(False, shared=False, one_right=False),
+    Family(spherical=False, shared=False),
+    Family(spherical=False, shared=False, one_right=False),
 )
 
 
@@ -199,8 +198,8 @@ class Search:
         # Where noise alone would end (Marchenko and Pastur).
         edge = np.sqrt((actions - 1) * features[0]) + np.sqrt(features[1])
         sizes = np.sqrt(np.maximum(square[::-1], 0) * data.trials / actions) / edge
-        seen = int((sizes > ABOVE_NOISE).sum()) if sizes[0] > SURELY_ABOVE_NOISE else PAIRS
-        for place in range(min(seen, PAIRS, len(sizes))):
+        clear = int((sizes > ABOVE_NOISE).sum())
+        for place in range(min(clear or PAIRS, PAIRS, len(sizes))):
             score = data.feedback @ along[:, -1 - place]
             yield score / max(score.std(), 1e-12)
 
@@ -229,10 +228,10 @@ class Search:
         seen = np.array([data.means(each) for each in data.feedback.T]).T @ whiten
         return seen - seen.mean(axis=0)
 
-    def alike(self, belief: np.ndarray) -> float | None:
-        """Return how much the contexts of options resemble the feedback to them, in SDs of chance.
+    def _pairs(self, belief: np.ndarray) -> np.ndarray | None:
+        """Return how much contexts of each option resemble seeing each, (seen, imagined).
 
-        None where they cannot be compared.
+        In SDs of what the sum over the options would have by chance.
         """
         seen = self._seen()
         if seen is None or not self.family.one_right:
@@ -240,82 +239,87 @@ class Search:
         imagined = self.mixture.model(belief).context_weights.T
         imagined = imagined - imagined.mean(axis=0)
         scale = np.sqrt((seen**2).sum() * (imagined**2).sum()) or 1.0
-        return float((seen * imagined).sum() / scale * np.sqrt((len(seen) - 1) * seen.shape[1]))
+        return seen @ imagined.T / scale * np.sqrt((len(seen) - 1) * seen.shape[1])
 
-    def worth(self, evidence: Evidence) -> float:
-        """Return what contexts tell of feedback, in nats; less if match rates do not fit."""
-        told = information(evidence, self.task.data).sum()
-        return told - WRONG_RATE * rate_misfit(evidence, self.task.rate, self.task.weight)
+    def confusion(self, belief: np.ndarray) -> float:
+        """Return how much more options would resemble those seen if they were taken for others.
+
+        0 where they cannot be compared.
+        """
+        pairs = self._pairs(belief)
+        if pairs is None:
+            return 0.0
+        own, best = np.trace(pairs), pairs[linear_sum_assignment(-pairs)].sum()
+        # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
+        return float(best - max(own, -own / (len(pairs) - 1)))
+
+    def resemblance_t(self, evidence: Evidence) -> float | None:
+        """Return whether contexts resemble seeing the option guessed more if it was a match.
+
+        A t statistic; None where they cannot be compared.
+        """
+        seen, data = self._seen(), self.mixture.data
+        if seen is None or not self.family.one_right:
+            return None
+        score = of_action(data.context @ seen.T, data.action)
+        both = np.column_stack([score, expit(evidence.feedback)])
+        product = less_means(both, self.task.fold * data.n_actions + data.action).prod(axis=1)
+        return float(np.sqrt(data.trials) * product.mean() / max(product.std(), 1e-12))
+
+    def told(self, evidence: Evidence) -> np.ndarray:
+        """Return what contexts tell of feedback, nats, less if match rates do not fit, (trials,)."""
+        data = self.task.data
+        wrong = rate_misfit(evidence, self.task.rate, self.task.weight)
+        return information(evidence, data) - WRONG_RATE * wrong / data.trials
 
     def likelihood(self, belief: np.ndarray, evidence: Evidence) -> float:
         """Return the log-likelihood of contexts given feedback, up to a constant.
 
         That of contexts, and what they tell of feedback beyond its own likelihood. Imagining an
-        option may resemble seeing it: that counts a little, and is all that tells match from
-        mismatch where the match rate does not.
+        option may resemble seeing it, which is all that tells match from mismatch where the match
+        rate does not.
         """
-        alike = max(self.alike(belief) or 0.0, 0.0)
-        return self.worth(evidence) + self.mixture.context_fit(belief).sum() + alike
+        known = self.told(evidence).sum()
+        if not self.task.recorded:
+            return known
+        known += self.mixture.context_fit(belief).sum()
+        if (pairs := self._pairs(belief)) is None:
+            return known
+        alike = np.trace(pairs)
+        features = (self.task.data.n_actions - 1) * self.task.data.context.shape[1]
+        resembles = -0.5 * features * np.log1p(-min(alike**2 / features, 0.99))
+        return known + (resembles if alike > 0 else max(resembles - CONTRARY, 0.0))
 
-    def best(self) -> tuple[np.ndarray, Evidence]:
-        """Return the belief of the start that turns out best, and the evidence for it."""
-        fits = [self.mixture.fit(each, SCREENING, hot=HOT) for each in self.starts()]
-        fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)[:KEPT]
-        refined = [self.mixture.fit(fit[0], REFINING) for fit in fits]
-        kept = [
-            before if self.worse(after[1], self, before[1]) else after
-            for before, after in zip(fits, refined, strict=True)
-        ]
-        return max(kept, key=lambda fit: self.likelihood(*fit))
+    def best(self) -> tuple["Search", np.ndarray, Evidence]:
+        """Return the search, refined, from the start that turns out best, its belief and evidence.
 
-    def in_plain_sight(self) -> tuple["Search", np.ndarray, Evidence] | None:
-        """Return what is found from a start whose two clusters of feedback lie plainly apart.
-
-        Such clusters need no contexts to be told from each other; only the match rate tells which
-        is which. None if there is no such start.
+        Which order is right may be unclear until the noise has been measured again.
         """
-        found = []
-        for score in self._scores():
-            above = np.zeros(len(score), bool)
-            for action in np.flatnonzero(self.task.data.taken):
-                mine = self.task.data.action == action
-                above[mine] = _upper_cluster(score[mine])
-            left = less_means(score[:, None], 2 * self.task.data.action + above)
-            if left.var() < PLAIN:
-                for reward in (above, ~above):
-                    sure = self.mixture.completed(reward.astype(float))
-                    again = self.normalised_by(sure)
-                    found.append((again, *again.mixture.fit(sure, FINAL)))
-        return max(found, key=lambda each: each[0].worth(each[2]), default=None)
+        fits = [self.mixture.fit(each, SCREENING) for each in self.starts()]
+        fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)
+        found = [_refined(self, *fit) for fit in fits[: 1 if self.task.recorded else 2]]
+        return max(found, key=lambda each: each[0].told(each[2]).sum())
 
     def mirrored(self, belief: np.ndarray) -> tuple[np.ndarray, Evidence]:
         """Return what a belief leads to when match and mismatch are exchanged."""
         turned = 1 - of_action(belief, self.task.data.action)
         return self.mixture.fit(self.mixture.completed(turned), FINAL)
 
-    def worse(self, new: Evidence, before: "Search", old: Evidence) -> bool:
-        """Tell whether further steps have lost what there was.
+    def without(self, fold: int, belief: np.ndarray) -> Model:
+        """Return the model of a search without a fold, from the start most like a belief.
 
-        They make a good belief better, but where features are far from Gaussian they may drift.
-        """
-        return self.worth(new) < LOST * before.worth(old)
-
-    def without(self, fold: int, belief: np.ndarray, worth: float) -> Model:
-        """Return the model that a belief leads to without a fold, annealed anew.
-
-        Nothing is left of what the fold had to do with the belief or the noise. Where hardly
-        anything is left of what the belief was worth, it is searched anew.
+        Neither starts nor noise have anything to do with the fold.
         """
         rows = np.flatnonzero(self.task.fold != fold)
-        first = Search(self.task.rows(rows), self.family)
-        belief, _ = first.mixture.fit(belief[rows], AGAIN, hot=HOTTER)
-        search = first.normalised_by(belief)
-        belief, evidence = search.mixture.fit(belief, AGAIN // 2)
-        if search.worth(evidence) < LOST / 2 * worth:
-            other, again, new = _refined(*(first.in_plain_sight() or (first, *first.best())))
-            if other.worth(new) > search.worth(evidence):
-                search, belief = other, again
-        return search.model(belief)
+        search = Search(self.task.rows(rows), self.family)
+        wanted = belief[rows] - belief[rows].mean()
+
+        def like(start: np.ndarray) -> float:
+            return float((start * wanted).sum() / max(start.std(), 1e-12))
+
+        belief, _ = search.mixture.fit(max(search.starts(), key=like), SCREENING)
+        search = search.normalised_by(belief)
+        return search.model(search.mixture.fit(belief, AGAIN)[0])
 
     def model(self, belief: np.ndarray) -> Model:
         """Return the linear evidence that a belief leads to, of scaled features."""
@@ -353,27 +357,49 @@ def expectation(
 def discover(task: Task) -> Found:
     """Return the rewards that explain best what context and feedback have in common.
 
-    Families are tried from the simplest on, until one is convincing. Those in which the actions
-    share less must tell clearly more than the best before: they could explain anything.
+    Families are tried from the simplest on, until one is convincing. Where actions share less,
+    anything can be explained, so such a family must tell clearly more of unseen trials.
     """
-    if task.one_right:
-        task = without_leak(task)
-    best, most, misfit = None, 0.0, 0.0
+    clean = without_leak(task) if task.one_right and task.recorded else task
+    best, most = None, np.zeros(task.data.trials)
     for family in FAMILIES:
-        simple = family in FAMILIES[:2]
-        told_enough = best is not None and most.mean() > CONVINCING * _entropy(task)
-        if told_enough and misfit < MOST_MISFIT:
+        enough = most.mean() > CONVINCING * _entropy(task)
+        if not family.shared and task.recorded:
+            # Directions of actions' own would take what leaks for any reward.
+            enough |= clean is not task or _clearly(most)
+        if enough:
             break
-        if not task.one_right:
-            family = family._replace(one_right=False)
-        found = _search(task, family)
-        wrong = rate_misfit(found.unseen, task.rate, task.weight)
-        told = information(found.unseen, task.data) - WRONG_RATE * wrong / task.data.trials
+        search = Search(clean, family._replace(one_right=family.one_right and task.one_right))
+        found = _found(search)
+        told = search.told(found.unseen)
         more = told - most
-        error = more.std() / np.sqrt(len(more))
-        if best is None or more.mean() > (0.0 if simple else CLEARLY * error):
-            best, most, misfit = found, told, wrong
+        if best is None or (more.mean() > 0 if family.shared else _clearly(more)):
+            best, most = found, told
     return best
+
+
+def _clearly(told: np.ndarray) -> bool:
+    """Tell whether the mean over trials is clearly above 0."""
+    return told.mean() > CLEARLY * told.std() / np.sqrt(len(told))
+
+
+def _found(search: Search) -> Found:
+    """Return what a search finds, tested on unseen folds."""
+    task = search.task
+    search, belief, evidence = search.best()
+    # Runs whose guesses match more often were centred by too much until now, which favours the
+    # mirror image.
+    turned, new = search.mirrored(belief)
+    if search.likelihood(turned, new) > search.likelihood(belief, evidence):
+        search, belief, evidence = _refined(search, turned, new)
+    without, data = [], search.centred()
+    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+    for fold in np.unique(task.fold):
+        model, out = search.without(fold, belief), task.fold == fold
+        without.append(model)
+        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
+        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
 def without_leak(task: Task) -> Task:
@@ -390,42 +416,20 @@ def without_leak(task: Task) -> Task:
     context = data.context @ left
     # All actions count alike, however often they were taken.
     share = 1 / (data.n_actions * data.taken[data.action])[:, None]
-    from_context, sizes, to_feedback = np.linalg.svd(context.T @ (share * feedback @ right))
+    directions, sizes, _ = np.linalg.svd(context.T @ (share * feedback @ right))
     edge = (np.sqrt(context.shape[1]) + np.sqrt(feedback.shape[1])) / np.sqrt(data.trials)
     clear = np.flatnonzero(sizes > ABOVE_NOISE * edge)
     if not len(clear):
         return task
-    leaked = (context @ from_context[:, clear]) * sizes[clear] @ to_feedback[clear]
-    return task._replace(data=data._replace(feedback=data.feedback - leaked @ np.linalg.inv(right)))
+    leaking = context @ directions[:, clear]
+    slopes = np.linalg.lstsq(np.sqrt(share) * leaking, np.sqrt(share) * feedback, rcond=None)[0]
+    return task._replace(data=data._replace(feedback=data.feedback - leaking @ slopes))
 
 
 def _entropy(task: Task) -> float:
     """Return how much there is to know of the reward of a uniform guess, nats."""
     rate = 1 / task.data.n_actions
     return -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
-
-
-def _search(task: Task, family: Family) -> Found:
-    search = Search(task, family)
-    search, belief, evidence = _refined(*(search.in_plain_sight() or (search, *search.best())))
-    # Runs whose guesses match more often were centred by too much until now, which favours the
-    # mirror image.
-    turned, new = search.mirrored(belief)
-    if search.likelihood(turned, new) > search.likelihood(belief, evidence):
-        search, belief, evidence = _refined(search, turned, new)
-    without, data = [], search.centred()
-    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
-    for fold in np.unique(task.fold):
-        model, out = search.without(fold, belief, search.worth(evidence)), task.fold == fold
-        without.append(model)
-        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
-        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
-    if search.worse(evidence, search, unseen):
-        # Folds have found more than the whole: from there it goes on.
-        search = Search(task, family)
-        told = search.mixture.completed(unseen.reward(data.action))
-        search, belief, evidence = _refined(search, *search.mixture.fit(told, FINAL))
-    return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
 def _refined(
@@ -435,7 +439,8 @@ def _refined(
     for _ in range(ROUNDS):
         again = search.normalised_by(belief)
         found, new = again.mixture.fit(belief, FINAL)
-        if again.worse(new, search, evidence):
+        # Where features are far from Gaussian, further steps may lose what there was.
+        if again.told(new).sum() < LOST * search.told(evidence).sum():
             break
         search, belief, evidence = again, found, new
     return search, belief, evidence
@@ -444,14 +449,3 @@ def _refined(
 def _first_guess(score: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Return probabilities of reward of which about as many are high as are expected to be."""
     return expit(STEEPNESS * (score - np.quantile(score, 1 - np.clip(rate.mean(), 0.05, 0.95))))
-
-
-def _upper_cluster(score: np.ndarray) -> np.ndarray:
-    """Return which of two clusters each score is of, (trials,): true for the upper one."""
-    cut = (score.max() + score.min()) / 2
-    for _ in range(20):
-        above = score > cut
-        if above.all() or not above.any():
-            break
-        cut = (score[above].mean() + score[~above].mean()) / 2
-    return above
