@@ -6,16 +6,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bciigl.base.registry import Specification
-from bciigl.learn.decoded_return import Search, maximise
+from bciigl.learn.decoded_return import CONSTANT_STARTS, maximise
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Verdict, too_few_trials
 from bciigl.learn.interactions import Prepared, Scalings, generator
 from bciigl.learn.policy import DiagnosedPolicy
 
-# Held-out objective from which on the reward is said to have been found: the truth's is
-# 1 - 1 / actions, chance has 0.
-CONVINCING = 0.3
-# A constant policy that reaches this share of the objective might be as good as any.
-RIVAL = 0.8
+# Held-out objective that, surely exceeded, tells that the reward was found; chance has 0.
+CONVINCING = 0.2
+# A constant policy that reaches this share of the best objective might be as good as any.
+RIVAL = 0.65
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,14 @@ class FullConditionalDiagnosis(Verdict):
     """How far the method's assumptions hold: not if a constant policy comes near the best."""
 
     objective: float  # at the solution, on the trials it was learned from
-    held_out_objective: float  # of the best restart, on the half of the trials it had not seen
-    constant_objective: float  # the same of the best restart that ended in a constant policy
+    held_out_objective: float  # of the best start, on trials it had not climbed on
+    constant_objective: float  # the same of the best constant policy
 
 
 class FullConditionalIGL(DiagnosedPolicy):
-    """Policy and decoder by the decoded return (Xie et al. 2021), for feedback without the action.
+    """Policy and decoder by the decoded return, for feedback without the action.
 
+    See T. Xie, J. Langford, P. Mineiro, I. Momennejad, "Interaction-Grounded Learning", ICML 2021.
     Assumes that feedback depends on the reward alone. Where it also depends on the action, a
     constant policy with a decoder of that action is as good by its objective as the truth is.
 
@@ -38,7 +38,7 @@ class FullConditionalIGL(DiagnosedPolicy):
     n_actions : int, optional
         How many actions there are; by default one more than the largest in the data.
     random_state : int
-        Of the restarts.
+        Of the trials that starts climb on.
 
     Attributes
     ----------
@@ -49,12 +49,7 @@ class FullConditionalIGL(DiagnosedPolicy):
     objective_ : float
         Of policy and decoder on the training trials.
     restart_objectives_ : array
-        Of each restart on the half of the trials that it had not seen.
-
-    References
-    ----------
-    .. [1] T. Xie, J. Langford, P. Mineiro, I. Momennejad, "Interaction-Grounded Learning",
-       ICML 2021.
+        Of each start on trials it had not climbed on; the first are of constant policies.
     """
 
     _learned = {"policy_": "ca", "decoder_": "f", "objective_": "", "restart_objectives_": "?"}
@@ -65,13 +60,14 @@ class FullConditionalIGL(DiagnosedPolicy):
         self.random_state = random_state
 
     def _learn(self, data: Prepared) -> None:
-        scalings = Scalings.of(data)
-        data = scalings.apply(data)
-        found = maximise(data, generator(self.random_state))
-        self.context_scaling_, self.feedback_scaling_ = scalings
-        self.policy_, self.decoder_ = found.solution
-        self.objective_, self.restart_objectives_ = found.objective, found.held_out
-        self.diagnosis_ = _diagnosed(found, data)
+        self.context_scaling_, self.feedback_scaling_ = scalings = Scalings.of(data)
+        scaled, ones = scalings.apply(data), np.ones((data.trials, 1))
+        context, feedback = np.hstack([scaled.context, ones]), np.hstack([scaled.feedback, ones])
+        data = data._replace(context=context, feedback=feedback)
+        best, held_out = maximise(data, generator(self.random_state))
+        self.policy_, self.decoder_ = best
+        self.objective_, self.restart_objectives_ = best.objective(data), held_out
+        self.diagnosis_ = _diagnosed(self.objective_, held_out, data)
 
     def decode(
         self, feedback: np.ndarray, action: object = None, *, run: np.ndarray | None = None
@@ -92,24 +88,20 @@ FULL_CI = Specification(
 )
 
 
-def _diagnosed(found: Search, data: Prepared) -> Verdict:
-    if not len(found.held_out):
+def _diagnosed(objective: float, held_out: np.ndarray, data: Prepared) -> Verdict:
+    if not len(held_out):
         return too_few_trials(data)
-    best = float(found.held_out.max())
-    # Three standard errors of the objective that a policy by chance would have.
-    chance = 3 * np.sqrt((data.n_actions - 1) / data.trials)
-    rival = float(found.held_out[found.constant].max(initial=0.0))
+    constant = held_out[: min(CONSTANT_STARTS, data.n_actions)]
+    best, rival = float(held_out.max()), float(constant.max(initial=0.0))
     unseen = "on trials it had not seen"
-    if best < CONVINCING + chance:
+    # Surely: by three standard errors that the objective of chance would have in half the trials.
+    if best < CONVINCING + 3 * np.sqrt(2 * (data.n_actions - 1) / data.trials):
         verdict = DOUBTFUL, f"{unseen} the objective is {best:.2f} only.", "Record more trials."
     elif rival > RIVAL * best:
-        verdict = (
-            DO_NOT_USE,
-            f"{unseen} a constant policy has an objective of {rival:.2f}, the best one {best:.2f}: "
-            "feedback tells the action, and which is right cannot be known.",
-            "Use action-inclusive IGL (ai_igl).",
-        )
+        found = f"a constant policy has an objective of {rival:.2f}, the best one {best:.2f}"
+        why = "feedback tells the action, and which is right cannot be known."
+        verdict = DO_NOT_USE, f"{unseen} {found}: {why}", "Use action-inclusive IGL (ai_igl)."
     else:
         others = f"no constant policy has more than {rival:.2f}."
         verdict = TRUST, f"{unseen} the objective is {best:.2f}, and {others}", ""
-    return FullConditionalDiagnosis(*verdict, found.objective, best, rival)
+    return FullConditionalDiagnosis(*verdict, objective, best, rival)

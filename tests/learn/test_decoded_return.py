@@ -1,4 +1,4 @@
-"""The decoded return: its objective by hand, its gradient, its threshold and its search."""
+"""The decoded return: its objective by hand, its gradient and its search."""
 
 import itertools
 
@@ -10,21 +10,28 @@ from scipy.optimize import check_grad
 from bciigl.learn import decoded_return
 from bciigl.learn.decoded_return import (
     Solution,
-    best_threshold,
     climb,
-    judge,
     maximise,
     objective_terms,
-    sharp_terms,
-    sharpen,
     smooth_loss,
     starts,
 )
 from bciigl.learn.interactions import Scalings, importance, prepare
 
 
+def with_ones(data):
+    ones = np.ones((data.trials, 1))
+    return data._replace(
+        context=np.hstack([data.context, ones]), feedback=np.hstack([data.feedback, ones])
+    )
+
+
 def scaled(data):
-    return Scalings.of(data).apply(data)
+    return with_ones(Scalings.of(data).apply(data))
+
+
+def choices(solution, data):
+    return np.argmax(data.context @ solution.policy, axis=1)
 
 
 def objective(taken, decoded, weight, n_actions):
@@ -54,15 +61,16 @@ def test_objective_undoes_the_propensities():
 
 def test_a_solution_chooses_and_decodes_by_sign():
     solution = Solution(np.array([[1.0, -1.0], [0.0, 0.5]]), np.array([2.0, -1.0]))
-    assert solution.choose(np.array([[1.0], [0.0]])).tolist() == [0, 1]
     context, feedback = np.array([[1.0], [0.0], [0.0]]), np.array([[1.0], [0.6], [0.5]])
-    data = interactions(3, 2, context=context, action=np.zeros(3, int), feedback=feedback)
-    # chosen: 2 * 1 - 1; not chosen: 2 * 0 - 1; the last is not decoded as a reward
-    assert sharp_terms(solution, data).tolist() == [1, -1, 0]
+    for rows, expected in (([0], 1), ([1], -1), ([2], 0), ([0, 1, 2], 0), ([0, 0, 1], 1 / 3)):
+        shown = {"context": context[rows], "feedback": feedback[rows]}
+        data = interactions(len(rows), 2, action=np.zeros(len(rows), int), **shown)
+        # chosen: 2 * 1 - 1; not chosen: 2 * 0 - 1; the last is not decoded as a reward
+        assert solution.objective(with_ones(data)) == pytest.approx(expected)
 
 
 def test_gradient_agrees_with_finite_differences():
-    data = interactions(40, weight=np.random.default_rng(1).uniform(0.2, 0.9, 40))
+    data = with_ones(interactions(40, weight=np.random.default_rng(1).uniform(0.2, 0.9, 40)))
     parameters = np.random.default_rng(0).standard_normal(4 * 3 + 3 + 5 + 1)
     error = check_grad(
         lambda p: smooth_loss(p, data)[0], lambda p: smooth_loss(p, data)[1], parameters
@@ -71,60 +79,26 @@ def test_gradient_agrees_with_finite_differences():
     assert error < 1e-6
 
 
-def test_threshold_is_the_best_of_all_cuts():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        scores, gain = rng.integers(6, size=15).astype(float), rng.standard_normal(15)
-        cuts = np.append(np.unique(scores), np.inf) - 0.5
-        best = max(gain[scores > cut].sum() for cut in cuts)
-        assert gain[scores > best_threshold(scores, gain)].sum() == pytest.approx(best)
-
-
-def test_nothing_is_decoded_as_a_reward_where_all_would_cost():
-    assert best_threshold(np.array([1.0, 2.0]), np.array([-1.0, -1.0])) == 2
-
-
-def test_climbing_and_sharpening_raise_the_objective():
+def test_climbing_raises_the_smooth_objective():
     data = scaled(interactions(200, seed=5))
-    for start in starts(data, np.random.default_rng(0)):
+    for start in starts(data):
         climbed = climb(data, start)
         packed = [np.concatenate([np.ravel(part) for part in each]) for each in (start, climbed)]
         assert smooth_loss(packed[1], data)[0] < smooth_loss(packed[0], data)[0]
-        sharp = sharpen(data, climbed)
-        np.testing.assert_array_equal(sharp.policy, climbed.policy)
-        # the threshold is never worse than decoding nothing as a reward
-        assert sharp_terms(sharp, data).mean() >= 0
 
 
-def test_there_are_at_least_ten_starts():
-    for n_actions in (2, 3, 12):
-        data = scaled(interactions(80, n_actions))
-        assert len(starts(data, np.random.default_rng(0))) >= 10
-
-
-def test_restarts_are_judged_with_their_like_on_trials_they_have_not_seen():
-    # Feedback 1 is decoded as a reward. In the first half action 0 has it, in the second action 1
-    # in three of four trials: what was climbed on either half is judged on the other.
-    action = np.array([0, 1, 0, 1, 0, 1, 1, 1])
-    rewarded = np.array([1, 0, 1, 0, 0, 1, 1, 1])
-    data = interactions(
-        8,
-        2,
-        context=np.ones((8, 1)),
-        action=action,
-        feedback=np.where(rewarded, 1.0, -1.0)[:, None],
-    )
-    zero, one = (
-        Solution(np.array([[0.0, 0.0], bias]), np.array([1.0, 0.0]))
-        for bias in ([1.0, 0.0], [0.0, 1.0])
-    )
-    halves = np.arange(4), np.arange(4, 8)
-    # always 0: +1 in two of the first four, -1 in three of the last four; always 1 the opposite
-    held_out = judge(data, [[zero, one], [one, zero]], halves)
-    of_zero, of_one = (-0.75 + 0.5) / 2, (0.75 - 0.5) / 2
-    assert held_out.tolist() == [of_zero, of_one, of_one, of_zero]
-    # with one like it only, a restart is judged on the half that each of the two has not seen
-    assert judge(data, [[zero], [one]], halves).tolist() == [(-0.75 - 0.5) / 2] * 2
+@pytest.mark.parametrize("n_actions", [2, 3, 12])
+def test_policies_that_start_constant_stay_so_while_their_decoders_climb(n_actions):
+    data = scaled(interactions(200, n_actions))
+    most = np.sort(data.taken)[::-1][:6]
+    found = starts(data)
+    constant = found[: len(most)]
+    assert len(found) == len(most) + 4
+    for start, taken in zip(constant, most, strict=True):
+        climbed = climb(data, start)
+        (action,) = set(choices(climbed, data))
+        assert data.taken[action] == taken
+        assert climbed.decoder.any()
 
 
 def told_by(option, feedback):
@@ -142,52 +116,46 @@ def told_by(option, feedback):
 def test_constant_policies_are_the_best_where_feedback_tells_the_action():
     option = np.random.default_rng(5).integers(3, size=300)
     data = told_by(option, lambda action: np.eye(3)[action])
-    found = maximise(data, np.random.default_rng(0))
-    restarts = 2 * len(starts(data, np.random.default_rng(0)))
-    assert found.held_out.shape == found.constant.shape == (restarts,)
-    assert found.constant[found.held_out.argmax()]
-    assert np.bincount(found.solution.choose(data.context)).max() > 0.9 * 300
+    best, held_out = maximise(data, np.random.default_rng(0))
+    assert held_out.shape == (len(starts(data)),)
+    assert held_out[:3].max() == held_out.max()
+    assert np.bincount(choices(best, data)).max() > 0.9 * 300
     # a third of the trials has 3 - 1, half of the trials vary by three standard errors of 0.12
-    assert found.held_out.max() == pytest.approx(2 / 3, abs=0.35)
+    assert held_out.max() == pytest.approx(2 / 3, abs=0.35)
 
 
 def test_constant_policies_are_worse_where_feedback_tells_the_reward():
     option = np.random.default_rng(5).integers(3, size=300)
     data = told_by(option, lambda action: np.outer(action == option, np.ones(3)))
-    found = maximise(data, np.random.default_rng(0))
-    best = found.held_out.argmax()
-    assert not found.constant[best]
-    assert found.held_out[found.constant].max(initial=0) < 0.5 * found.held_out[best]
-    assert np.mean(found.solution.choose(data.context) == option) > 0.97
+    best, held_out = maximise(data, np.random.default_rng(0))
+    assert held_out[:3].max() < 0.5 * held_out.max()
+    assert np.mean(choices(best, data) == option) > 0.97
 
 
-@pytest.mark.parametrize(("most", "half"), [(100, 50), (300, 150), (12_000, 150)])
-def test_restarts_see_no_more_trials_than_they_need(most, half, monkeypatch):
+@pytest.mark.parametrize(("most", "half"), [(100, 100), (150, 150), (6_000, 150)])
+def test_starts_are_judged_on_trials_they_have_not_seen(most, half, monkeypatch):
     option = np.random.default_rng(5).integers(3, size=300)
     data = told_by(option, lambda action: np.outer(action == option, np.ones(3)))
-    seen, judged = [], []
+    seen, climbed = [], []
 
-    def counted_climb(data, start):
+    def kept_climb(data, start):
         seen.append(data)
-        return climb(data, start)
+        climbed.append(climb(data, start))
+        return climbed[-1]
 
-    def counted_judge(data, *rest):
-        judged.append(data.trials)
-        return judge(data, *rest)
-
-    monkeypatch.setattr(decoded_return, "MOST_RESTARTED", most)
-    monkeypatch.setattr(decoded_return, "climb", counted_climb)
-    monkeypatch.setattr(decoded_return, "judge", counted_judge)
-    found = maximise(data, np.random.default_rng(0))
-    # the best climbs on all, and its objective is of all
-    assert [each.trials for each in seen] == [half] * (len(seen) - 1) + [300]
-    assert judged == [2 * half]
-    assert found.objective == pytest.approx(sharp_terms(found.solution, data).mean())
-    assert np.mean(found.solution.choose(data.context) == option) > 0.97
-    # they are drawn from all trials, and none is in both halves
-    first, second = ({row.tobytes() for row in each.context} for each in (seen[0], seen[-2]))
-    assert not first & second
-    assert any(row.tobytes() in first for row in data.context[100:])
+    monkeypatch.setattr(decoded_return, "MOST_CLIMBED", most)
+    monkeypatch.setattr(decoded_return, "climb", kept_climb)
+    best, held_out = maximise(data, np.random.default_rng(0))
+    # the best climbs on all
+    assert [each.trials for each in seen] == [half] * len(held_out) + [300]
+    assert np.mean(choices(best, data) == option) > 0.97
+    # they are drawn from all trials; the others are those it is judged on
+    rows = {row.tobytes() for row in seen[0].context}
+    assert any(row.tobytes() in rows for row in data.context[150:])
+    unseen = data.rows(np.array([row.tobytes() not in rows for row in data.context]))
+    assert unseen.trials == 300 - half
+    expected = [each.objective(unseen) for each in climbed[:-1]]
+    np.testing.assert_allclose(held_out, expected)
 
 
 def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():
@@ -200,15 +168,14 @@ def test_search_finds_the_brute_force_optimum_of_a_tiny_problem():
         for psi in itertools.product((0.0, 1.0), repeat=4)
     )
     data = scaled(prepare(np.eye(3)[context], action, np.eye(4)[feedback]))
-    found = maximise(data, np.random.default_rng(0))
-    assert found.objective == pytest.approx(best, abs=1e-9)
-    assert found.objective == pytest.approx(sharp_terms(found.solution, data).mean())
+    found, _ = maximise(data, np.random.default_rng(0))
+    assert found.objective(data) == pytest.approx(best, abs=1e-9)
 
 
 def test_example_3_has_a_high_objective_at_the_wrong_policy():
     told = example_3(3000)
     data = scaled(prepare(*told.seen))
-    found = maximise(data, np.random.default_rng(0))
+    found, _ = maximise(data, np.random.default_rng(0))
     # that of the truth is 0
-    assert found.objective > 0.75
-    assert told.right[np.arange(3000), found.solution.choose(data.context)].mean() < 0.2
+    assert found.objective(data) > 0.75
+    assert told.right[np.arange(3000), choices(found, data)].mean() < 0.2
