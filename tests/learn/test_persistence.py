@@ -46,7 +46,7 @@ MADE = {
     "several right": ActionInclusiveIGL(one_right=False, match_rate=0.3),
     "rates": ActionInclusiveIGL(n_actions=3, match_rate=[0.3, 0.3, 0.4]),
     "full": FullConditionalIGL(n_actions=4, random_state=1),
-    "bandit": ContextualBandit(estimator="dr", ridge=2.0),
+    "bandit": ContextualBandit(ridge=2.0),
     "few trials": ActionInclusiveIGL(n_actions=3),
     "full, few trials": FullConditionalIGL(n_actions=3),
 }
