@@ -88,10 +88,10 @@ def parse_json(
         raise error(f"{prefix}{first_problem(problem)}") from problem
 
 
-def first_problem(error: "ValidationError", *within: str) -> str:
-    """Return the place, `within` a part of a document, and the nature of the first problem."""
+def first_problem(error: "ValidationError") -> str:
+    """Return the place and the nature of the first problem."""
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, (*within, *first["loc"])))
+    place = ".".join(map(str, first["loc"]))
     message = re.sub("^(Value error, |Input |String )", "", first["msg"])
     if first["type"] == "missing":
         message = "is required"

@@ -59,11 +59,7 @@ def fit_one_right(
 class OneRightBandit(ContextualBandit):
     """A contextual bandit that knows that exactly one action is right for each context."""
 
-    def __init__(self, n_actions: int | None = None, ridge: float = 1.0) -> None:
-        self.n_actions = n_actions
-        self.ridge = ridge
-
-    def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
-        odds = logit(reward)
-        policy = fit_one_right(data.context, data.action, odds, data.n_actions, self.ridge)
+    @staticmethod
+    def _fit_policy(data: Prepared, reward: np.ndarray, ridge: float) -> np.ndarray:
+        policy = fit_one_right(data.context, data.action, logit(reward), data.n_actions, ridge)
         return without_never_taken(policy, data.action)

@@ -1,42 +1,24 @@
 """The offline contextual bandit oracle of Algorithm 1, and the skyline where reward is known."""
 
 import numpy as np
-from scipy.special import expit
 
-from bciigl.base.errors import did_you_mean
 from bciigl.base.registry import Specification
 from bciigl.base.threads import one_thread
 from bciigl.learn.interactions import InputError, Prepared, Scaling, check_vector, prepare
 from bciigl.learn.logistic import fit_logistic
 from bciigl.learn.policy import LinearPolicy
 
-ESTIMATORS = ("direct", "ips", "dr")
 # The score of an action that was never taken: no other is as low.
 NEVER = -1e3
 
 
-def fit_policy(
-    data: Prepared, reward: np.ndarray, *, estimator: str = "direct", ridge: float = 1.0
-) -> np.ndarray:
-    """Return a policy as `ContextualBandit` has it, from contexts that are centred and scaled."""
-    context, action, n_actions = data.context, data.action, data.n_actions
-    policy = np.empty((context.shape[1] + 1, n_actions))
-    for each in range(n_actions):
-        mine = action == each
-        given = context[mine], reward[mine], np.ones(mine.sum())
-        if estimator == "ips":
-            given = context, mine, reward * data.weight
-        policy[:, each] = fit_logistic(*given, ridge)
-    if estimator == "dr":
-        # A linear fit to predictions that the trials of each action have corrected.
-        features = np.column_stack([context, np.ones(len(context))])
-        corrected = expit(features @ policy)
-        taken = np.arange(len(action)), action
-        corrected[taken] += n_actions * data.weight * (reward - corrected[taken])
-        penalty = np.append(np.full(context.shape[1], ridge), 1e-9)
-        square = features.T @ features + np.diag(penalty)
-        policy = np.linalg.solve(square, features.T @ corrected)
-    return without_never_taken(policy, action)
+def fit_policy(data: Prepared, reward: np.ndarray, ridge: float = 1.0) -> np.ndarray:
+    """Return a policy that predicts each action's reward from its own trials' scaled contexts."""
+    policy = np.empty((data.context.shape[1] + 1, data.n_actions))
+    for each in range(data.n_actions):
+        mine = data.action == each
+        policy[:, each] = fit_logistic(data.context[mine], reward[mine], np.ones(mine.sum()), ridge)
+    return without_never_taken(policy, data.action)
 
 
 def without_never_taken(policy: np.ndarray, action: np.ndarray) -> np.ndarray:
@@ -54,10 +36,6 @@ class ContextualBandit(LinearPolicy):
     ----------
     n_actions : int, optional
         How many actions there are; by default one more than the largest in the data.
-    estimator : str
-        ``"direct"``: predict each action's reward from the trials it was taken in.
-        ``"ips"``: learn which rewarded actions were taken, each counting by its importance.
-        ``"dr"``: doubly robust; predict, correct by importance, and fit the corrected rewards.
     ridge : float
         Of the regressions, in units of one trial's evidence.
 
@@ -67,11 +45,10 @@ class ContextualBandit(LinearPolicy):
         Weights and bias of each action's score.
     """
 
-    def __init__(
-        self, n_actions: int | None = None, estimator: str = "direct", ridge: float = 1.0
-    ) -> None:
+    _fit_policy = staticmethod(fit_policy)
+
+    def __init__(self, n_actions: int | None = None, ridge: float = 1.0) -> None:
         self.n_actions = n_actions
-        self.estimator = estimator
         self.ridge = ridge
 
     def fit(
@@ -88,7 +65,7 @@ class ContextualBandit(LinearPolicy):
         Parameters
         ----------
         context, action, propensity, run
-            As in `DiagnosedPolicy.fit`.
+            As in `DiagnosedPolicy.fit`; propensities are not used.
         reward : array, (trials,)
             0 to 1.
         """
@@ -102,16 +79,9 @@ class ContextualBandit(LinearPolicy):
         self.context_scaling_ = Scaling.of(data.context, data.run)
         with one_thread():
             scaled = self.context_scaling_.apply(data.context, data.run)
-            self.policy_ = self._fitted_policy(data._replace(context=scaled), reward)
+            self.policy_ = self._fit_policy(data._replace(context=scaled), reward, self.ridge)
         self.n_actions_, self.n_features_in_ = data.n_actions, data.context.shape[1]
         return self
-
-    def _fitted_policy(self, data: Prepared, reward: np.ndarray) -> np.ndarray:
-        """Return what `policy_` is to be, from contexts that are centred and scaled."""
-        if self.estimator not in ESTIMATORS:
-            got = f"{self.estimator!r}{did_you_mean(self.estimator, ESTIMATORS)}"
-            raise InputError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {got}")
-        return fit_policy(data, reward, estimator=self.estimator, ridge=self.ridge)
 
 
 BANDIT = Specification(

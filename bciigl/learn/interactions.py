@@ -8,20 +8,13 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError, shortened
 
-# A run's own mean is noise where the run is shorter than this; the mean of all is used instead.
-FEWEST_TRIALS_TO_CENTRE = 10
+FEWEST_TRIALS = 10  # with fewer there is nothing to learn from
+FEWEST_TRIALS_TO_CENTRE = 10  # the own mean of a shorter run is noise: that of all is used instead
+FEWEST_TRIALS_OF_ACTION = 20  # an action taken less often borrows the reward's direction
 FOLDS = 5
-# With fewer there is nothing to learn from.
-FEWEST_TRIALS = 10
-# An action taken less often borrows the direction of the reward from the others.
-FEWEST_TRIALS_OF_ACTION = 20
 MOST_ACTIONS = 1000
-# A larger importance weight would tell more of one trial than of the policy.
-LARGEST_WEIGHT = 20.0
-# Of features: squares of larger numbers are no numbers any more.
-LARGEST_VALUE = 1e100
-# Of whole numbers: larger ones are not told apart.
-LARGEST_WHOLE = 2**53
+LARGEST_WEIGHT = 20.0  # a larger one would tell more of one trial than of the policy
+LARGEST_VALUE = 1e100  # squares of larger numbers are no numbers any more
 
 
 class InputError(BciiglError, ValueError):
@@ -30,12 +23,9 @@ class InputError(BciiglError, ValueError):
 
 @dataclass(frozen=True)
 class Interactions:
-    """What happened, one row a trial: all that a learner without labels may see.
+    """All that a learner without labels may see, one row a trial: see `DiagnosedPolicy.fit`."""
 
-    Arrays are those of `DiagnosedPolicy.fit`; contexts may stand alone, to be tested on.
-    """
-
-    context: np.ndarray
+    context: np.ndarray  # may stand alone, to be tested on
     action: np.ndarray | None = None
     feedback: np.ndarray | None = None
     propensity: np.ndarray | None = None
@@ -108,23 +98,16 @@ def prepare(
     catch = check_vector(np.zeros(trials) if catch is None else catch, "catch", trials)
     if not np.isin(catch, (0, 1)).all():
         raise InputError("catch must be a mask: true or false for each trial")
-    if propensity is None:
-        propensity = np.full(trials, 1 / n_actions)
-    propensity = check_vector(propensity, "propensity", trials)
+    given = np.full(trials, 1 / n_actions) if propensity is None else propensity
+    propensity = check_vector(given, "propensity", trials)
     low, high = propensity.min(), propensity.max()
     if low <= 0 or high > 1:
         raise InputError(f"propensity must be above 0 and at most 1, got {low:g} to {high:g}")
-    return Prepared(
-        context,
-        action,
-        feedback,
-        importance(propensity, n_actions),
-        np.isclose(n_actions * propensity, 1.0, rtol=1e-3),
-        propensity > 1 - 1e-6,
-        run_codes(run, trials),
-        catch.astype(bool),
-        n_actions,
-    )
+    weight = importance(propensity, n_actions)
+    uniform = np.isclose(n_actions * propensity, 1.0, rtol=1e-3)
+    certain = propensity > 1 - 1e-6
+    run = run_codes(run, trials)
+    return Prepared(context, action, feedback, weight, uniform, certain, run, catch == 1, n_actions)
 
 
 def check_actions(action: np.ndarray, n_actions: int | None) -> int:
@@ -136,10 +119,8 @@ def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     if count > MOST_ACTIONS:
         raise InputError(f"there can be at most {MOST_ACTIONS} actions, got {count}")
     if n_actions is None and first > 0:
-        raise InputError(
-            f"action must start at 0, got {first} to {last}: subtract {first}, or give "
-            "n_actions if there are actions that were never taken"
-        )
+        got = f"got {first} to {last}: subtract {first}, or give n_actions if 0 was never taken"
+        raise InputError(f"action must start at 0, {got}")
     if first < 0 or last >= count:
         raise InputError(f"action must be from 0 to {count - 1}, got {first} to {last}")
     return int(count)
@@ -148,7 +129,7 @@ def check_actions(action: np.ndarray, n_actions: int | None) -> int:
 def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
     """Return whole numbers, one per trial, as int, or raise `InputError`."""
     values = check_vector(values, name, rows)
-    odd = (values % 1 != 0) | (np.abs(values) > LARGEST_WHOLE)
+    odd = (values % 1 != 0) | (np.abs(values) > 2**53)  # larger ones are not told apart
     if odd.any():
         raise InputError(f"{name} must be whole numbers, got {values[odd][0]:g}")
     return values.astype(int)
@@ -236,9 +217,7 @@ class Scaling(NamedTuple):
         mean = self.mean if run is None else run_means(values, run, self.mean)
         return (values - mean) / self.scale
 
-    def check_and_apply(
-        self, values: np.ndarray, name: str, run: np.ndarray | None = None
-    ) -> np.ndarray:
+    def check_and_apply(self, values: np.ndarray, name: str, run: np.ndarray | None) -> np.ndarray:
         """Return what `apply` does, of values and runs that were not checked yet."""
         values = check_matrix(values, name)
         if values.shape[1] != len(self.mean):
@@ -259,10 +238,8 @@ class Scalings(NamedTuple):
 
     def apply(self, data: Prepared) -> Prepared:
         """Return interactions centred by their own runs' means, and scaled."""
-        return data._replace(
-            context=self.context.apply(data.context, data.run),
-            feedback=self.feedback.apply(data.feedback, data.run),
-        )
+        context = self.context.apply(data.context, data.run)
+        return data._replace(context=context, feedback=self.feedback.apply(data.feedback, data.run))
 
 
 def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.ndarray:

@@ -185,7 +185,7 @@ def test_a_short_run_is_centred_by_the_mean_of_all():
 
 def test_scaling_what_was_not_checked_yet():
     scaling = Scaling(np.array([1.0]), np.array([2.0]))
-    assert scaling.check_and_apply([[3], [5]], "context").tolist() == [[1], [2]]
+    assert scaling.check_and_apply([[3], [5]], "context", None).tolist() == [[1], [2]]
     # means of a run of ten 3, and of a run of ten 7
     values, run = [[3]] * 10 + [[7]] * 10, [5] * 10 + [2] * 10
     assert scaling.check_and_apply(values, "context", run).tolist() == [[0]] * 20
@@ -195,8 +195,8 @@ def test_scaling_what_was_not_checked_yet():
 def test_scaling_names_the_array_that_it_refuses(name):
     scaling = Scaling(np.zeros(2), np.ones(2))
     with pytest.raises(InputError, match=f"{name} must have 2 features, got 3"):
-        scaling.check_and_apply(np.ones((4, 3)), name)
+        scaling.check_and_apply(np.ones((4, 3)), name, None)
     with pytest.raises(InputError, match=f"{name} must be of shape"):
-        scaling.check_and_apply(np.ones(4), name)
+        scaling.check_and_apply(np.ones(4), name, None)
     with pytest.raises(InputError, match="run must have one row for each of 4 trials, got 3"):
         scaling.check_and_apply(np.ones((4, 2)), name, np.zeros(3))
