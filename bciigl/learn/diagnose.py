@@ -93,9 +93,9 @@ class Diagnosis(Verdict):
         as leaks do; a t statistic.
     mirrored_t : float
         How much better it is than with match and mismatch exchanged, as a t statistic.
-    alike_t : float or None
+    alike_t : float
         Where contexts and feedback have the same features: whether contexts resemble seeing the
-        option guessed more if the answer was a match; a t statistic.
+        option guessed more if the answer was a match; a t statistic, else 0.
     confusion : float
         How much more imagined options would resemble seen ones if they were taken for others, in
         SDs of what chance would have.
@@ -112,7 +112,7 @@ class Diagnosis(Verdict):
     information_t: float
     contrast_t: float
     mirrored_t: float
-    alike_t: float | None
+    alike_t: float
     confusion: float
     guess_told: float
     guess_told_t: float
@@ -259,12 +259,11 @@ def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
         reason = "there is no sign that the brain's answers to the guesses were understood"
         remedy = "Record more trials, or make the response to match and mismatch stronger."
         return DO_NOT_USE, f"{reason} {evidence}.", remedy
-    resemblance = 0.0 if found.alike_t is None else found.alike_t
-    alike = resemblance > CLEARLY_ALIKE
+    alike = found.alike_t > CLEARLY_ALIKE
     # Where several options may be right, the others say nothing against one.
     contrast = LESS_CONTRAST if alike or not task.one_right else ENOUGH_CONTRAST
     blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
-    upright = UNLIKELY_UPRIGHT if resemblance < CLEARLY_UNLIKE else CLEARLY_UPRIGHT
+    upright = UNLIKELY_UPRIGHT if found.alike_t < CLEARLY_UNLIKE else CLEARLY_UPRIGHT
     rare = [each for each in found.actions if each.trials < FEWEST_TRIALS]
     odd = [each.action for each in found.actions if each.information_t < LEAST_OF_ACTION]
     lowest = max((low for low, _ in found.halves), default=0.0)

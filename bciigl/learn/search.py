@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit
 
-from bciigl.learn.evidence import Evidence, information, orientation, rate_misfit
+from bciigl.learn.evidence import Evidence, information, orientation, rate_misfit, t_statistic
 from bciigl.learn.interactions import (
     FEWEST_TRIALS_OF_ACTION,
     Prepared,
@@ -30,24 +30,21 @@ from bciigl.learn.interactions import (
 )
 from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 
-# Singular pairs that are tried, each in both orders, and the size of those that are surely no noise,
-# in units of the largest singular value that noise alone would have.
+# Singular pairs that are tried, each in both orders; fewer if some are surely no noise, by their
+# size in units of the largest that noise alone would have.
 PAIRS, ABOVE_NOISE = 3, 1.1
-# Steps of expectation maximisation: from every start, after normalising again, and again without a
-# fold.
-SCREENING, FINAL, AGAIN = 12, 15, 10
-# How often the noise is measured again by what is left when the reward has been found.
-ROUNDS = 2
+# Steps of expectation maximisation: from every start, and after the noise has been measured again,
+# which is done so often.
+SCREENING, FINAL, ROUNDS = 12, 15, 2
 # More trials than this find nothing that fewer would not.
 MOST_SEARCHED = 100_000
 # How much an unlikely match rate counts: contexts that are not Gaussian fit anything.
 WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
-# Of all there is to know of the reward: enough to look no further.
-CONVINCING = 0.3
-# Standard errors by which a family in which actions share less must tell more.
-CLEARLY = 3.0
+# Of all there is to know of the reward: enough to look no further. And standard errors by which
+# something is clear.
+CONVINCING, CLEARLY = 0.3, 3.0
 # Further steps that leave less than this share of what there was have lost it.
 LOST = 0.7
 # What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
@@ -67,7 +64,7 @@ class Task(NamedTuple):
     weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
     one_right: bool
     units: tuple[np.ndarray, np.ndarray]  # of the features of contexts and of feedback
-    # Whether they were recorded: Gaussian around their means, and contexts leak into feedback.
+    # Whether they were recorded: Gaussian around their means, and contexts may leak into feedback.
     recorded: bool = True
 
     def rows(self, index: np.ndarray) -> "Task":
@@ -101,9 +98,8 @@ class Found(NamedTuple):
         more = information(self.judged, data) - information(evidence, data)
         more += mixture.context_fit(self.belief) - mixture.context_fit(belief)
         more += search.task.weight * orientation(self.judged, search.task.rate)
-        if np.abs(belief - self.belief).mean() < SAME or more.std() == 0:
-            return CERTAIN
-        return float(np.clip(np.sqrt(len(more)) * more.mean() / more.std(), -CERTAIN, CERTAIN))
+        same = np.abs(belief - self.belief).mean() < SAME or more.std() == 0
+        return CERTAIN if same else float(np.clip(t_statistic(more), -CERTAIN, CERTAIN))
 
 
 class Family(NamedTuple):
@@ -114,12 +110,7 @@ class Family(NamedTuple):
     one_right: bool = True  # exactly one action is right for each context
 
 
-FAMILIES = (
-    Family(),
-    Family(spherical=False),
-    Family(spherical=False, shared=False),
-    Family(spherical=False, shared=False, one_right=False),
-)
+FAMILIES = (Family(), Family(False), Family(False, False), Family(False, False, False))
 
 
 class Search:
@@ -127,24 +118,20 @@ class Search:
 
     def __init__(self, task: Task, family: Family) -> None:
         self.task, self.family = task, family
-        self._known_rate = np.where(task.data.catch, task.rate, np.nan)
         self._context = task.data.context
         self._feedback = less_means(task.data.feedback, task.data.action)
         views = (self._context, self._feedback)
-        if family.spherical:
-            pairs = zip(views, task.units, strict=True)
-            self._normalise(*(Whitening.spherical(*each) for each in pairs))
-        else:
-            self._normalise(*map(Whitening.of, views))
+        how = map(Whitening.spherical, views, task.units) if family.spherical else None
+        self._normalise(*(how or map(Whitening.of, views)))
 
-    def _normalise(self, *whitenings: Whitening) -> None:
+    def _normalise(self, left: Whitening, right: Whitening) -> None:
         """Take the noise that is left in both views for the unit."""
-        self._whitenings = (left, context_noise), (right, feedback_noise) = whitenings
-        data = self.task.data._replace(
-            context=self._context @ left, feedback=self._feedback @ right
+        self._whitenings, task = (left, right), self.task
+        data = task.data._replace(
+            context=self._context @ left.matrix, feedback=self._feedback @ right.matrix
         )
-        noise_left = (context_noise, feedback_noise)
-        self.mixture = Mixture(data, self._known_rate, noise_left, *self.family[1:])
+        known_rate = np.where(data.catch, task.rate, np.nan)
+        self.mixture = Mixture(data, known_rate, (left.noise, right.noise), *self.family[1:])
 
     def normalised_by(self, belief: np.ndarray) -> "Search":
         """Return the search by the noise that is left when a belief is taken out.
@@ -172,16 +159,19 @@ class Search:
 
     def starts(self) -> Iterator[np.ndarray]:
         """Yield first beliefs, (trials, actions)."""
+        rate = np.clip(self.task.rate.mean(), 0.05, 0.95)
         for score in self._scores():
-            for sign in (1, -1):
-                yield self.mixture.completed(_first_guess(sign * score, self.task.rate))
-        if self.family.one_right and (seen := self._seen()) is not None:
+            for either in (score, -score):
+                # About as many trials are likely rewarded as are expected to be.
+                above = either - np.quantile(either, 1 - rate)
+                yield self.mixture.completed(expit(STEEPNESS * above / max(score.std(), 1e-12)))
+        if (seen := self._seen()).any():
             # Perception transfer: what is imagined may look like what is seen.
             resemblance = self.mixture.data.context @ seen.T
             yield softmax(STEEPNESS * resemblance / max(resemblance.std(), 1e-12))
 
     def _scores(self) -> Iterator[np.ndarray]:
-        """Yield how far each feedback lies along singular pairs' directions, in SDs."""
+        """Yield how far each feedback lies along singular pairs' directions, (trials,)."""
         data = self.mixture.data
         cross = np.zeros((data.n_actions, data.context.shape[1], data.feedback.shape[1]))
         for action in np.flatnonzero(data.taken):
@@ -190,7 +180,12 @@ class Search:
         if self.task.one_right:
             cross -= cross.mean(axis=0)
         if not self.family.shared:
-            yield self._own_score(cross)
+            along = np.linalg.eigh(np.einsum("kij,kil->kjl", cross, cross))[1][:, :, -1]
+            score = of_action(data.feedback @ along.T, data.action)
+            score /= np.sqrt(np.maximum(data.means(score**2), 1e-24))[data.action]
+            # The rarer of both clusters is above.
+            rarer = np.where(data.means(self.task.rate) <= 0.5, 1, -1)
+            yield score * (rarer * np.where(data.means(score**3) < 0, -1, 1))[data.action]
             return
         # Of all actions' cross-covariances on top of each other.
         square, along = np.linalg.eigh(np.einsum("kij,kil->jl", cross, cross))
@@ -199,101 +194,73 @@ class Search:
         edge = np.sqrt((actions - 1) * features[0]) + np.sqrt(features[1])
         sizes = np.sqrt(np.maximum(square[::-1], 0) * data.trials / actions) / edge
         clear = int((sizes > ABOVE_NOISE).sum())
-        for place in range(min(clear or PAIRS, PAIRS, len(sizes))):
-            score = data.feedback @ along[:, -1 - place]
-            yield score / max(score.std(), 1e-12)
+        yield from (data.feedback @ along[:, ::-1][:, : min(clear or PAIRS, PAIRS)]).T
 
-    def _own_score(self, cross: np.ndarray) -> np.ndarray:
-        """Return how far each feedback lies along its own action's first direction, in SDs."""
-        data = self.mixture.data
-        score = np.zeros(data.trials)
-        for action in np.flatnonzero(data.taken):
-            mine = data.action == action
-            along = np.linalg.eigh(cross[action].T @ cross[action])[1][:, -1]
-            values = data.feedback[mine] @ along
-            values /= max(values.std(), 1e-12)
-            # The rarer of both clusters is above.
-            skewed = np.sign((values**3).mean()) or 1.0
-            score[mine] = values * skewed * (1 if self.task.rate[mine].mean() <= 0.5 else -1)
-        return score
-
-    def _seen(self) -> np.ndarray | None:
+    def _seen(self) -> np.ndarray:
         """Return feedback to each action, in units of the contexts' noise, (actions, features).
 
-        Less what all have in common. None where contexts have other features.
+        Less what all have in common. 0 where it cannot be compared with contexts.
         """
-        data, whiten = self.task.data, self._whitenings[0].matrix
-        if data.context.shape[1] != data.feedback.shape[1]:
-            return None
-        seen = np.array([data.means(each) for each in data.feedback.T]).T @ whiten
-        return seen - seen.mean(axis=0)
+        data = self.task.data
+        if data.context.shape[1] != data.feedback.shape[1] or not self.family.one_right:
+            return np.zeros((data.n_actions, data.context.shape[1]))
+        seen = np.array([data.means(each) for each in data.feedback.T]).T
+        return (seen - seen.mean(axis=0)) @ self._whitenings[0].matrix
 
-    def _pairs(self, belief: np.ndarray) -> np.ndarray | None:
+    def _likeness(self, belief: np.ndarray) -> np.ndarray:
         """Return how much contexts of each option resemble seeing each, (seen, imagined).
 
         In SDs of what the sum over the options would have by chance.
         """
-        seen = self._seen()
-        if seen is None or not self.family.one_right:
-            return None
-        imagined = self.mixture.model(belief).context_weights.T
+        seen, imagined = self._seen(), self.mixture.model(belief).context_weights.T
         imagined = imagined - imagined.mean(axis=0)
         scale = np.sqrt((seen**2).sum() * (imagined**2).sum()) or 1.0
         return seen @ imagined.T / scale * np.sqrt((len(seen) - 1) * seen.shape[1])
 
     def confusion(self, belief: np.ndarray) -> float:
-        """Return how much more options would resemble those seen if they were taken for others.
+        """Return how much more options would resemble those seen if they were taken for others."""
+        alike = self._likeness(belief)
+        own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
+        # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
+        return float(best - max(own, -own / (len(alike) - 1)))
+
+    def resemblance_t(self, evidence: Evidence) -> float:
+        """Return whether contexts resemble seeing the option guessed more if it was a match, as t.
 
         0 where they cannot be compared.
         """
-        pairs = self._pairs(belief)
-        if pairs is None:
-            return 0.0
-        own, best = np.trace(pairs), pairs[linear_sum_assignment(-pairs)].sum()
-        # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
-        return float(best - max(own, -own / (len(pairs) - 1)))
-
-    def resemblance_t(self, evidence: Evidence) -> float | None:
-        """Return whether contexts resemble seeing the option guessed more if it was a match.
-
-        A t statistic; None where they cannot be compared.
-        """
-        seen, data = self._seen(), self.mixture.data
-        if seen is None or not self.family.one_right:
-            return None
-        score = of_action(data.context @ seen.T, data.action)
+        data = self.mixture.data
+        score = of_action(data.context @ self._seen().T, data.action)
         both = np.column_stack([score, expit(evidence.feedback)])
-        product = less_means(both, self.task.fold * data.n_actions + data.action).prod(axis=1)
-        return float(np.sqrt(data.trials) * product.mean() / max(product.std(), 1e-12))
+        group = self.task.fold * data.n_actions + data.action
+        return t_statistic(less_means(both, group).prod(axis=1))
 
     def told(self, evidence: Evidence) -> np.ndarray:
-        """Return what contexts tell of feedback, nats, less if match rates do not fit, (trials,)."""
-        data = self.task.data
-        wrong = rate_misfit(evidence, self.task.rate, self.task.weight)
-        return information(evidence, data) - WRONG_RATE * wrong / data.trials
+        """Return what contexts tell of feedback, nats, (trials,); less if rates do not fit."""
+        task = self.task
+        wrong = WRONG_RATE * rate_misfit(evidence, task.rate, task.weight)
+        return information(evidence, task.data) - wrong / task.data.trials
 
     def likelihood(self, belief: np.ndarray, evidence: Evidence) -> float:
         """Return the log-likelihood of contexts given feedback, up to a constant.
 
-        That of contexts, and what they tell of feedback beyond its own likelihood. Imagining an
-        option may resemble seeing it, which is all that tells match from mismatch where the match
-        rate does not.
+        That of contexts, if they were recorded, and what they tell of feedback beyond its own
+        likelihood. Imagining an option may resemble seeing it: that is all that tells match from
+        mismatch where the match rate does not.
         """
-        known = self.told(evidence).sum()
+        told = self.told(evidence).sum()
         if not self.task.recorded:
-            return known
-        known += self.mixture.context_fit(belief).sum()
-        if (pairs := self._pairs(belief)) is None:
-            return known
-        alike = np.trace(pairs)
+            return told
+        alike = np.trace(self._likeness(belief))
         features = (self.task.data.n_actions - 1) * self.task.data.context.shape[1]
         resembles = -0.5 * features * np.log1p(-min(alike**2 / features, 0.99))
-        return known + (resembles if alike > 0 else max(resembles - CONTRARY, 0.0))
+        resembles = resembles if alike > 0 else max(resembles - CONTRARY, 0.0)
+        return told + self.mixture.context_fit(belief).sum() + resembles
 
     def best(self) -> tuple["Search", np.ndarray, Evidence]:
         """Return the search, refined, from the start that turns out best, its belief and evidence.
 
-        Which order is right may be unclear until the noise has been measured again.
+        Where contexts do not help to choose, the two best are refined.
         """
         fits = [self.mixture.fit(each, SCREENING) for each in self.starts()]
         fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)
@@ -313,13 +280,11 @@ class Search:
         rows = np.flatnonzero(self.task.fold != fold)
         search = Search(self.task.rows(rows), self.family)
         wanted = belief[rows] - belief[rows].mean()
-
-        def like(start: np.ndarray) -> float:
-            return float((start * wanted).sum() / max(start.std(), 1e-12))
-
-        belief, _ = search.mixture.fit(max(search.starts(), key=like), SCREENING)
+        starts = search.starts()
+        start = max(starts, key=lambda each: (each * wanted).sum() / max(each.std(), 1e-12))
+        belief, _ = search.mixture.fit(start, SCREENING)
         search = search.normalised_by(belief)
-        return search.model(search.mixture.fit(belief, AGAIN)[0])
+        return search.model(search.mixture.fit(belief, SCREENING)[0])
 
     def model(self, belief: np.ndarray) -> Model:
         """Return the linear evidence that a belief leads to, of scaled features."""
@@ -357,49 +322,27 @@ def expectation(
 def discover(task: Task) -> Found:
     """Return the rewards that explain best what context and feedback have in common.
 
-    Families are tried from the simplest on, until one is convincing. Where actions share less,
-    anything can be explained, so such a family must tell clearly more of unseen trials.
+    Families are tried from the simplest on, until one tells enough of unseen trials. Where actions
+    share less, anything can be explained, so such a family must tell clearly more.
     """
     clean = without_leak(task) if task.one_right and task.recorded else task
+    rate = 1 / task.data.n_actions
+    entropy = -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
     best, most = None, np.zeros(task.data.trials)
     for family in FAMILIES:
-        enough = most.mean() > CONVINCING * _entropy(task)
+        enough = most.mean() > CONVINCING * entropy
         if not family.shared and task.recorded:
             # Directions of actions' own would take what leaks for any reward.
-            enough |= clean is not task or _clearly(most)
+            enough |= clean is not task or t_statistic(most) > CLEARLY
         if enough:
             break
-        search = Search(clean, family._replace(one_right=family.one_right and task.one_right))
-        found = _found(search)
-        told = search.told(found.unseen)
-        more = told - most
-        if best is None or (more.mean() > 0 if family.shared else _clearly(more)):
+        found = _found(
+            Search(clean, family._replace(one_right=family.one_right and task.one_right))
+        )
+        told = found.search.told(found.unseen)
+        if best is None or t_statistic(told - most) > (0.0 if family.shared else CLEARLY):
             best, most = found, told
     return best
-
-
-def _clearly(told: np.ndarray) -> bool:
-    """Tell whether the mean over trials is clearly above 0."""
-    return told.mean() > CLEARLY * told.std() / np.sqrt(len(told))
-
-
-def _found(search: Search) -> Found:
-    """Return what a search finds, tested on unseen folds."""
-    task = search.task
-    search, belief, evidence = search.best()
-    # Runs whose guesses match more often were centred by too much until now, which favours the
-    # mirror image.
-    turned, new = search.mirrored(belief)
-    if search.likelihood(turned, new) > search.likelihood(belief, evidence):
-        search, belief, evidence = _refined(search, turned, new)
-    without, data = [], search.centred()
-    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
-    for fold in np.unique(task.fold):
-        model, out = search.without(fold, belief), task.fold == fold
-        without.append(model)
-        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
-        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
-    return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
 def without_leak(task: Task) -> Task:
@@ -412,11 +355,10 @@ def without_leak(task: Task) -> Task:
     if not data.taken.all():  # what is left of the reward would not cancel
         return task
     feedback = less_means(data.feedback, data.action)
-    left, right = Whitening.of(data.context).matrix, Whitening.of(feedback).matrix
-    context = data.context @ left
+    context, white = (each @ Whitening.of(each).matrix for each in (data.context, feedback))
     # All actions count alike, however often they were taken.
     share = 1 / (data.n_actions * data.taken[data.action])[:, None]
-    directions, sizes, _ = np.linalg.svd(context.T @ (share * feedback @ right))
+    directions, sizes, _ = np.linalg.svd(context.T @ (share * white))
     edge = (np.sqrt(context.shape[1]) + np.sqrt(feedback.shape[1])) / np.sqrt(data.trials)
     clear = np.flatnonzero(sizes > ABOVE_NOISE * edge)
     if not len(clear):
@@ -426,10 +368,23 @@ def without_leak(task: Task) -> Task:
     return task._replace(data=data._replace(feedback=data.feedback - leaking @ slopes))
 
 
-def _entropy(task: Task) -> float:
-    """Return how much there is to know of the reward of a uniform guess, nats."""
-    rate = 1 / task.data.n_actions
-    return -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
+def _found(search: Search) -> Found:
+    """Return what a search finds, tested on unseen folds."""
+    fold = search.task.fold
+    search, belief, evidence = search.best()
+    # Runs whose guesses match more often were centred by too much until now, which favours the
+    # mirror image.
+    turned, new = search.mirrored(belief)
+    if search.likelihood(turned, new) > search.likelihood(belief, evidence):
+        search, belief, evidence = _refined(search, turned, new)
+    without, data = [], search.centred()
+    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+    for each in np.unique(fold):
+        model, out = search.without(each, belief), fold == each
+        without.append(model)
+        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
+        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
 def _refined(
@@ -444,8 +399,3 @@ def _refined(
             break
         search, belief, evidence = again, found, new
     return search, belief, evidence
-
-
-def _first_guess(score: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Return probabilities of reward of which about as many are high as are expected to be."""
-    return expit(STEEPNESS * (score - np.quantile(score, 1 - np.clip(rate.mean(), 0.05, 0.95))))
