@@ -13,7 +13,7 @@ from bciigl.estimate import UNCALIBRATED, Calibration, contexts, feedback_so_far
 from bciigl.loop.participant import Participant
 from bciigl.loop.trials import Decision, Steps
 from bciigl.protocol import Protocol
-from bciigl.recording.trial import RunId, Trial
+from bciigl.recording.trial import NOT_ESTIMATED, RunId, Trial
 from bciigl.source import Source
 
 
@@ -23,8 +23,10 @@ def separate_steps(
     participant: Participant,
     place: RunId,
     calibration: Calibration = UNCALIBRATED,
+    *,
+    looked_at: bool = True,
 ) -> Steps:
-    """Let a run happen as in the paper's code.
+    """Let a run happen as in the paper's code; `looked_at` is as in `trial_steps`.
 
     A series is scaled by its maximum, so it exists only when all its events are known: all
     imagination comes first, and trials are finished when the run is over. That changes nothing for
@@ -38,14 +40,16 @@ def separate_steps(
         return {kind: each.astype(np.float32).astype(float) for kind, each in found.items()}
 
     frames = recorded([participant.imagine(number) for number in numbers])
-    seen = contexts(frames, protocol, calibration)
+    seen = contexts(frames, protocol, calibration) if looked_at else [NOT_ESTIMATED] * len(numbers)
     shown = []
     for number in numbers:
         shown.append((yield Decision(number, seen[number])))
     answers = (participant.answer(number, shown[number].action) for number in numbers)
     frames |= recorded([event for answer in answers for event in answer])
     for number in numbers:
-        feedback = feedback_so_far(frames, protocol, number, calibration)
+        feedback = NOT_ESTIMATED
+        if looked_at:
+            feedback = feedback_so_far(frames, protocol, number, calibration)
         yield Trial(seen[number], *shown[number], feedback)
     return frames, {}
 

@@ -87,6 +87,8 @@ def run_session(
                     notify_agent(who, trial)
             else:
                 how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
+                # Estimates cost more than all else where nobody learns or keeps what it saw.
+                how["looked_at"] = type(who) is not Agent or not isinstance(sink, MemorySink)
                 given = (protocol, source, who, place, count, present)
                 recorded = simulate_run(*given, **how)
                 sink.write(place, recorded)
@@ -126,14 +128,19 @@ def simulate_run(
     past: list[Trial] | tuple = (),
     keep: Keep = silent,
     lateness: Lateness = silent,
+    looked_at: bool = True,
 ) -> RecordedRun:
-    """Let an agent that has begun a run and a person go through it; some trials may be `past`."""
+    """Let an agent that has begun a run and a person go through it; some trials may be `past`.
+
+    `looked_at` is as in `trial_steps`.
+    """
     participant = participant_of(protocol, source, place, trials)
 
     def on_guess(trial: int) -> None:
         lateness(max(source.elapsed() - decision_seconds(protocol, trial), 0.0))
 
-    steps = run_steps(protocol, source, participant, place, calibration, len(past))
+    given = (protocol, source, participant, place, calibration, len(past))
+    steps = run_steps(*given, looked_at=looked_at)
     how = {"past": past, "keep": keep, "on_guess": on_guess}
     (frames, status), done = run_trials(steps, agent, participant, **how)
     truth = participant.truth([each.action for each in done])
@@ -147,10 +154,14 @@ def run_steps(
     place: RunId,
     calibration: Calibration = UNCALIBRATED,
     past: int = 0,
+    *,
+    looked_at: bool = True,
 ) -> Steps:
     """Return the steps of a run, of which some trials may be past."""
     given = (protocol, source, participant, place, calibration)
-    return separate_steps(*given) if len(series(protocol)) > 1 else trial_steps(*given, past)
+    if len(series(protocol)) > 1:
+        return separate_steps(*given, looked_at=looked_at)
+    return trial_steps(*given, past, looked_at=looked_at)
 
 
 def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int) -> Participant:

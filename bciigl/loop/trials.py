@@ -13,7 +13,7 @@ from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import decision_seconds, frames_complete, frames_per_run, trial_start
 from bciigl.recording.journal import JournalError
-from bciigl.recording.trial import Frames, RunId, Shown, Trial
+from bciigl.recording.trial import NOT_ESTIMATED, Frames, RunId, Shown, Trial
 from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
 
 Keep = Callable[[int, Trial], None]
@@ -40,8 +40,13 @@ def trial_steps(
     place: RunId,
     calibration: Calibration = UNCALIBRATED,
     past: int = 0,
+    *,
+    looked_at: bool = True,
 ) -> Steps:
-    """Let a run happen, step by step, of which some trials were recorded before."""
+    """Let a run happen, step by step, of which some trials were recorded before.
+
+    Contexts and feedback are empty where nobody looks at them while the run goes on.
+    """
     length = frames_per_run(protocol, participant.trials)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
@@ -60,12 +65,16 @@ def trial_steps(
     source.begin_run(*place, length, elapsed=elapsed)
     for trial in range(participant.trials):
         source.announce(participant.imagine(trial))
-        seen = context(until(decision_seconds(protocol, trial)), protocol, trial, calibration)
+        before = until(decision_seconds(protocol, trial))
+        seen = context(before, protocol, trial, calibration) if looked_at else NOT_ESTIMATED
         shown = yield Decision(trial, seen)
         for event in participant.answer(trial, shown.action):
             source.announce(event)
         rest = until(trial_start(protocol, trial + 1))
-        yield Trial(seen, *shown, feedback_so_far(rest, protocol, trial, calibration))
+        answer = NOT_ESTIMATED
+        if looked_at:
+            answer = feedback_so_far(rest, protocol, trial, calibration)
+        yield Trial(seen, *shown, answer)
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)

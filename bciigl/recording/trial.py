@@ -28,6 +28,10 @@ class Shown(NamedTuple):
     catch: bool = False
 
 
+NOT_ESTIMATED = np.empty(0)
+"""A context or feedback that nobody looks at before the run is over."""
+
+
 class Trial(NamedTuple):
     """One trial, as the agent knows it.
 
