@@ -76,44 +76,31 @@ class ActionDiagnosis:
 class Diagnosis(Verdict):
     """What can be said about an AI-IGL learner without knowing a single reward.
 
-    All but `mirrored_t` and `confusion` is found on trials of runs that it had not seen.
-
-    Attributes
-    ----------
-    accuracy, interval : float and tuple of float, or None
-        The policy's share of right choices, estimated without labels from how often its choices
-        were judged a match when they were shown, and its 95 % interval. They mean something only if
-        the reward was found: None without trust.
-    halves : tuple of tuple of float
-        The same interval of the first and of the second half of the session.
-    information, information_t : float
-        What a context tells of the feedback to come, nats per trial, and its t statistic.
-    contrast_t : float
-        Whether decoded rewards go with the option guessed, and not with any option that is probable
-        as leaks do; a t statistic.
-    mirrored_t : float
-        How much better it is than with match and mismatch exchanged, as a t statistic.
-    alike_t : float
-        Where contexts and feedback have the same features: whether contexts resemble seeing the
-        option guessed more if the answer was a match; a t statistic, else 0.
-    confusion : float
-        How much more imagined options would resemble seen ones if they were taken for others, in
-        SDs of what chance would have.
-    guess_told, guess_told_t : float
-        How often the action can be told from the context, on unseen folds, less chance, and its t
-        statistic; where guesses are said to have been uniform it should not be told at all.
-    actions : tuple of ActionDiagnosis
+    All but `mirrored_t` and `confusion` is found on trials of runs that it had not seen. Names that
+    end in `_t` are t statistics.
     """
 
+    # The policy's share of right choices, estimated without labels from how often its choices were
+    # judged a match when they were shown, its 95 % interval, and those of both halves of the
+    # session. They mean something only if the reward was found: None without trust.
     accuracy: float | None
     interval: tuple[float, float] | None
     halves: tuple[tuple[float, float], ...]
+    # What a context tells of the feedback to come, nats per trial.
     information: float
     information_t: float
+    # Whether decoded rewards go with the option guessed, not with any that is probable as leaks do.
     contrast_t: float
+    # How much better it is than with match and mismatch exchanged.
     mirrored_t: float
+    # Whether contexts resemble seeing the option guessed more if the answer was a match; 0 where
+    # contexts and feedback have other features.
     alike_t: float
+    # How much more imagined options would resemble seen ones if they were taken for others, in SDs
+    # of what chance would have.
     confusion: float
+    # How often the action can be told from the context, less chance; if guesses were uniform, as
+    # they are said to be, it cannot.
     guess_told: float
     guess_told_t: float
     actions: tuple[ActionDiagnosis, ...]

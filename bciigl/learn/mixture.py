@@ -102,28 +102,14 @@ class Whitening(NamedTuple):
 
 
 class Mixture:
-    """The mixture model of one set of interactions, whose features are white noise around means.
-
-    Parameters
-    ----------
-    data : Prepared
-        With normalised features: context centred, feedback centred by action.
-    known_rate : array, (trials,)
-        The match rate of trials for which it is known, else nan.
-    noise : tuple of float
-        The variance of contexts and of feedback around their means.
-    shared : bool
-        Whether the reward shows in the same direction of feedback whatever the action.
-    one_right : bool
-        Whether exactly one action is right for each context.
-    """
+    """The mixture model of one set of interactions, whose features are white noise around means."""
 
     def __init__(
         self,
-        data: Prepared,
-        known_rate: np.ndarray,
-        noise: tuple[float, float],
-        shared: bool,
+        data: Prepared,  # with normalised features: context centred, feedback centred by action
+        known_rate: np.ndarray,  # (trials,): the match rate where it is known, else nan
+        noise: tuple[float, float],  # the variance of contexts and of feedback around their means
+        shared: bool,  # see `search.Family`
         one_right: bool,
     ) -> None:
         self.data, self.noise, self.shared, self.one_right = data, noise, shared, one_right

@@ -45,8 +45,6 @@ STEEPNESS = 3.0
 # Of all there is to know of the reward: enough to look no further. And standard errors by which
 # something is clear.
 CONVINCING, CLEARLY = 0.3, 3.0
-# Further steps that leave less than this share of what there was have lost it.
-LOST = 0.7
 # What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
 CONTRARY = 3.0
 # Of a view's variance, what is always taken for noise.
@@ -264,7 +262,7 @@ class Search:
         """
         fits = [self.mixture.fit(each, SCREENING) for each in self.starts()]
         fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)
-        found = [_refined(self, *fit) for fit in fits[: 1 if self.task.recorded else 2]]
+        found = [_refined(self, fit[0]) for fit in fits[: 1 if self.task.recorded else 2]]
         return max(found, key=lambda each: each[0].told(each[2]).sum())
 
     def mirrored(self, belief: np.ndarray) -> tuple[np.ndarray, Evidence]:
@@ -376,7 +374,7 @@ def _found(search: Search) -> Found:
     # mirror image.
     turned, new = search.mirrored(belief)
     if search.likelihood(turned, new) > search.likelihood(belief, evidence):
-        search, belief, evidence = _refined(search, turned, new)
+        search, belief, evidence = _refined(search, turned)
     without, data = [], search.centred()
     unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
     for each in np.unique(fold):
@@ -387,15 +385,9 @@ def _found(search: Search) -> Found:
     return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 
-def _refined(
-    search: Search, belief: np.ndarray, evidence: Evidence
-) -> tuple[Search, np.ndarray, Evidence]:
+def _refined(search: Search, belief: np.ndarray) -> tuple[Search, np.ndarray, Evidence]:
     """Return a search by the noise that is left, its belief and the evidence for it."""
     for _ in range(ROUNDS):
-        again = search.normalised_by(belief)
-        found, new = again.mixture.fit(belief, FINAL)
-        # Where features are far from Gaussian, further steps may lose what there was.
-        if again.told(new).sum() < LOST * search.told(evidence).sum():
-            break
-        search, belief, evidence = again, found, new
+        search = search.normalised_by(belief)
+        belief, evidence = search.mixture.fit(belief, FINAL)
     return search, belief, evidence
