@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from bciigl.base.errors import BciiglError, shortened
 
@@ -71,8 +72,8 @@ class Prepared(NamedTuple):
         return np.bincount(self.action, minlength=self.n_actions)
 
     def means(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values over the trials of each action, (n_actions,)."""
-        return np.bincount(self.action, values, self.n_actions) / np.maximum(self.taken, 1)
+        """Return the mean of values over the trials of each action, (n_actions, ...)."""
+        return group_means(values, self.action, self.n_actions)
 
     def rows(self, index: np.ndarray) -> "Prepared":
         """Return some of the trials."""
@@ -191,10 +192,19 @@ def of_action(values: np.ndarray, action: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, action[:, None], axis=1)[:, 0]
 
 
+def group_means(values: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Return the mean of values over the trials of each group, (groups, ...); 0 of an empty one."""
+    count = np.maximum(np.bincount(group, minlength=groups), 1)
+    if values.ndim == 1:
+        return np.bincount(group, values, groups) / count
+    # One 1 a row: memory does not grow with the number of groups.
+    places = (np.ones(len(group)), group, np.arange(len(group) + 1))
+    return csr_array(places, shape=(len(group), groups)).T @ values / count[:, None]
+
+
 def less_means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Return values less the mean of their group, (trials, features)."""
-    member = np.eye(group.max() + 1)[group]
-    return values - (member.T @ values / np.maximum(member.sum(axis=0), 1)[:, None])[group]
+    return values - group_means(values, group, group.max() + 1)[group]
 
 
 class Scaling(NamedTuple):
@@ -244,7 +254,5 @@ class Scalings(NamedTuple):
 
 def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.ndarray:
     """Return the mean of each trial's run, or `overall` if it is too short, (trials, features)."""
-    count = np.bincount(run)
-    sums = np.array([np.bincount(run, each) for each in values.T]).T
-    short = (count < FEWEST_TRIALS_TO_CENTRE)[:, None]
-    return np.where(short, overall, sums / np.maximum(count, 1)[:, None])[run]
+    short = (np.bincount(run) < FEWEST_TRIALS_TO_CENTRE)[:, None]
+    return np.where(short, overall, group_means(values, run, len(short)))[run]

@@ -202,7 +202,7 @@ class Search:
         data = self.task.data
         if data.context.shape[1] != data.feedback.shape[1] or not self.family.one_right:
             return np.zeros((data.n_actions, data.context.shape[1]))
-        seen = np.array([data.means(each) for each in data.feedback.T]).T
+        seen = data.means(data.feedback)
         return (seen - seen.mean(axis=0)) @ self._whitenings[0].matrix
 
     def _likeness(self, belief: np.ndarray) -> np.ndarray:
@@ -290,7 +290,7 @@ class Search:
         weights = right.matrix @ found.feedback_weights
         # Feedback was centred by action.
         data = self.task.data
-        means = np.array([data.means(each) for each in data.feedback.T])
+        means = data.means(data.feedback).T
         return found._replace(
             context_weights=left.matrix @ found.context_weights,
             feedback_weights=weights,

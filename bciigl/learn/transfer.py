@@ -46,7 +46,7 @@ class PerceptionTransfer(DiagnosedPolicy):
         feedback = Scaling.of(data.feedback, data.run)._replace(scale=np.ones(features))
         seen = feedback.apply(data.feedback, data.run)
         noise = Whitening.of(less_means(seen, data.action)).matrix
-        means = np.array([data.means(each) for each in seen.T])
+        means = data.means(seen).T
         weights = noise @ (noise.T @ (means - means.mean(axis=1, keepdims=True)))
         policy = np.vstack([weights, np.zeros(data.n_actions)])
         self.policy_ = without_never_taken(policy, data.action)
