@@ -1,9 +1,9 @@
 """What earns its place: AI-IGL with each of its ideas switched off in turn.
 
-Sessions are those of `simulated_brain.py`; a part of the search is switched off by replacing the
-constants of its modules, in this process alone. With BCIIGL_TEST_DATA set, the arrays that the
-paper's authors released are in it, too (its folder `released`). Writes benchmarks/ablation.md if it
-is run with its own seeds.
+Sessions are those of `simulated_brain.py`; a part of the search is switched off by replacing a
+constant or a function of its module, in this process alone. With BCIIGL_TEST_DATA set, the arrays
+that the paper's authors released are in it, too (its folder `released`). Writes
+benchmarks/ablation.md if it is run with its own seeds.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/ablation.py [first seed [seeds]]
 (about three minutes on two cores)
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -44,6 +43,7 @@ class Setting:
 
 SETTINGS = {
     "default": Setting((92, 138)),
+    "similarity 0": Setting((138,), protocol={"brain": {"similarity": 0.0}}),
     "people's responses differ": Setting((138,), protocol={"population": True}),
     "CNR 0.25": Setting((690,), protocol={"brain": {"cnr": 0.25}}),
     "noise 0.1": Setting((138,), 0.1),
@@ -52,9 +52,9 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Ablation:
-    """What is switched off: constants of modules, and how estimates are made."""
+    """What is switched off: parts of the search, and how estimates are made."""
 
-    constants: Mapping[tuple[ModuleType, str], Any] = field(default_factory=dict)
+    parts: Mapping[tuple[object, str], Any] = field(default_factory=dict)
     response: str = INDIVIDUAL
     normalise: bool = True
 
@@ -67,16 +67,20 @@ class Ablation:
     def applied(self) -> Iterator[None]:
         """Switch it off."""
         with ExitStack() as stack:
-            for (module, name), value in self.constants.items():
-                stack.enter_context(patch.object(module, name, value))
+            for (owner, name), value in self.parts.items():
+                stack.enter_context(patch.object(owner, name, value))
             yield
 
 
-def _families(*spherical: bool) -> dict[tuple[ModuleType, str], Any]:
+def _families(*spherical: bool) -> dict[tuple[object, str], Any]:
     """Return how to leave only families in which actions share directions, with such noise."""
-    # The first two families of a search are its simple ones: others would be taken for such.
     left = (each for each in search.FAMILIES if each.shared and each.spherical in spherical)
     return {(search, "FAMILIES"): tuple(left)}
+
+
+def _unseen(found: search.Search) -> np.ndarray:
+    """Return nothing to compare contexts with."""
+    return np.zeros((found.task.data.n_actions, found.task.data.context.shape[1]))
 
 
 ABLATIONS = {
@@ -88,9 +92,9 @@ ABLATIONS = {
     "no directions of actions' own": Ablation(_families(True, False)),
     "noise measured once (ROUNDS = 0)": Ablation({(search, "ROUNDS"): 0}),
     "one singular pair (PAIRS = 1)": Ablation({(search, "PAIRS"): 1}),
-    "no tempering (HOT = 1)": Ablation({(search, "HOT"): 1.0}),
-    "folds judged without tempering (HOTTER = 1)": Ablation({(search, "HOTTER"): 1.0}),
     "match rate ignored (WRONG_RATE = 0)": Ablation({(search, "WRONG_RATE"): 0.0}),
+    "resemblance of imagining and seeing ignored": Ablation({(search.Search, "_seen"): _unseen}),
+    "what leaks left in": Ablation({(search, "without_leak"): lambda task: task}),
 }
 Cell = tuple[str, str, float, str]
 """Column, ablation, accuracy in percent, verdict."""
