@@ -63,17 +63,21 @@ class Control:
 
 CONTROLS = {
     # Regression lets events of one series leak into each other. So it is not enough that judgments
-    # have no weight; and what was imagined must be kept out of the answers, too.
+    # have no weight; and what was imagined must be kept out of the answers, too. Where imagining
+    # resembles seeing, nobody needs a judgment.
     SILENCED: Control(
-        "at chance on average: nobody judges, and answers are recorded apart from imagination",
+        "at chance on average: nobody judges, answers are recorded apart from imagination, and"
+        " imagining does not resemble seeing",
         changes={
             "task.events": ["imagination", "perception"],
             "feedback.perception": 1.0,
             "recording": "separate",
+            "brain.similarity": 0.0,
         },
     ),
     PERMUTED: Control(
-        "at chance: guesses, with their answers, are dealt out anew among the trials of a run",
+        "no better than perception transfer: guesses, with their answers, are dealt out anew among"
+        " the trials of a run, so that no judgment can be read",
         apply=permute_rewards,
     ),
     MEAN_REMOVED: Control(
