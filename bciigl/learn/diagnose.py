@@ -24,6 +24,7 @@ CONFUSED = 4.0  # SDs of chance
 CLEARLY_TOLD = 4.0
 CLEARLY_UPRIGHT, UNLIKELY_UPRIGHT = 2.5, 7.5
 LEAST_OF_ACTION = -2.0
+LEAST_SKILL = 0.3  # from chance to 1
 LARGEST_CHANGE = 0.1  # of the accuracy, from one half's interval to the other's
 SMALLEST_MARGIN = 0.01  # of a match rate, from 1/2
 # The estimated accuracy is sought on a grid, by no more trials than these, for some shares of
@@ -246,7 +247,7 @@ def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
         reason = "there is no sign that the brain's answers to the guesses were understood"
         remedy = "Record more trials, or make the response to match and mismatch stronger."
         return DO_NOT_USE, f"{reason} {evidence}.", remedy
-    alike = found.alike_t > CLEARLY_ALIKE
+    alike, chance = found.alike_t > CLEARLY_ALIKE, 1 / task.data.n_actions
     # Where several options may be right, the others say nothing against one.
     contrast = LESS_CONTRAST if alike or not task.one_right else ENOUGH_CONTRAST
     blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
@@ -299,8 +300,11 @@ def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
             "Check what is judged a match.",
         ),
         (
-            found.interval is not None and found.interval[0] < 1 / task.data.n_actions,
-            "its choices may be no better than chance.",
+            found.accuracy is not None
+            and (
+                found.interval[0] < chance or found.accuracy < chance + LEAST_SKILL * (1 - chance)
+            ),
+            "its choices seem to be right hardly more often than by chance.",
             "Record more trials.",
         ),
         (
