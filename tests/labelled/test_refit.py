@@ -80,7 +80,9 @@ def task_of(told: Session) -> Task:
     scalings = Scalings.of(data)
     units = tuple(each.scale for each in scalings)
     rate = np.full(data.trials, 1 / data.n_actions)
-    return Task(scalings.apply(data), folds(data.run), rate, np.ones(data.trials), True, units)
+    return Task(
+        scalings.apply(data), folds(data.run), rate, np.ones(data.trials), True, units, False
+    )
 
 
 def fitted(told: Session) -> RefittedIGL:

@@ -7,19 +7,18 @@ import numpy as np
 import pytest
 from interactions import interactions, planted, session
 from scipy.special import softmax
-from scipy.stats import norm, ttest_ind
+from scipy.stats import norm
 
 from bciigl.learn import ActionInclusiveIGL, Diagnosis
 from bciigl.learn.diagnose import (
     DOUBTFUL,
+    LAPSES,
     ActionDiagnosis,
     Verdict,
-    _verdicts,
     action_told,
     diagnosed,
     estimated_accuracy,
-    generosity,
-    graded,
+    judged,
     match_rate,
     too_few_trials,
 )
@@ -91,19 +90,17 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     assert covered / 300 > 0.90
 
 
-def judged(seed=0, trials=1000, n_actions=3, *, lapse=0.0, near=0.0, learned=0.0):
+def answered(seed=0, trials=1000, n_actions=3, *, lapse=0.0, learned=0.0):
     """Return evidence as good decoders have it, interactions, and the options meant.
 
-    A mismatch looks like a match in a share `lapse` of trials, and in a share `near` if the guess
-    was the option before the one meant. A policy that has learned is right that often.
+    A share `lapse` of judgments is wrong. A policy that has learned is right that often.
     """
     rng = np.random.default_rng([seed, 5])
     option, action = rng.integers(n_actions, size=(2, trials))
     exploits = rng.random(trials) < learned
     action = np.where(exploits, option, action)
     scores = 2 * np.eye(n_actions)[option] + np.sqrt(2) * rng.standard_normal((trials, n_actions))
-    rate = np.where((option - action) % n_actions == 1, max(near, lapse), lapse)
-    match = rng.random(trials) < np.where(option == action, 1.0, rate)
+    match = (option == action) ^ (rng.random(trials) < lapse)
     value = 3 * match + rng.standard_normal(trials)
     propensity = (1 - learned) / n_actions + learned * (option == action)
     data = prepare(
@@ -121,51 +118,40 @@ def estimated(evidence, data):
     return estimated_accuracy(evidence.context.argmax(axis=1), evidence.feedback, data)
 
 
-@pytest.mark.parametrize("law", [{}, {"n_actions": 5}, {"trials": 150}, {"learned": 0.5}])
-def test_the_estimated_accuracy_is_the_true_one(law):
-    covered, errors = 0, []
+@pytest.mark.parametrize(
+    "law", [{}, {"n_actions": 5}, {"trials": 150}, {"learned": 0.5}, {"lapse": 0.15}]
+)
+def test_the_true_accuracy_is_in_the_interval(law):
+    covered = 0
     for seed in range(20):
-        evidence, data, option = judged(seed, **law)
+        evidence, data, option = answered(seed, **law)
         accuracy, (low, high) = estimated(evidence, data)
-        true = np.mean(evidence.context.argmax(axis=1) == option)
-        covered += low <= true <= high
-        errors.append(accuracy - true)
+        covered += low <= np.mean(evidence.context.argmax(axis=1) == option) <= high
         assert low < accuracy < high
     # 95 % of 20, and 16 or fewer in 1 % of cases
     assert covered >= 17
-    # single sessions of 150 trials have a standard error of 0.05, their mean one of 0.012
-    assert abs(np.mean(errors)) < 0.04
+
+
+def test_the_estimated_accuracy_is_the_true_one_if_judgments_lapse_as_often_as_is_assumed():
+    bias = 0.0
+    for lapse, prior in LAPSES:
+        for seed in range(20):
+            evidence, data, option = answered(seed, lapse=lapse)
+            true = np.mean(evidence.context.argmax(axis=1) == option)
+            bias += prior * (estimated(evidence, data)[0] - true) / 20
+    # SDs of single sessions are 0.03 without lapses to 0.08: three standard errors of the mean
+    assert abs(bias) < 0.02
 
 
 def test_the_interval_of_more_trials_is_narrower():
-    widths = [np.ptp(estimated(*judged(0, trials)[:2])[1]) for trials in (100, 1000)]
+    widths = [np.ptp(estimated(*answered(0, trials)[:2])[1]) for trials in (100, 1000)]
     assert widths[1] < widths[0] / 2
 
 
 def test_feedback_that_tells_nothing_leaves_the_accuracy_open():
-    evidence, data, _ = judged()
+    evidence, data, _ = answered()
     low, high = estimated(evidence._replace(feedback=np.zeros(1000)), data)[1]
     assert high - low > 0.9
-
-
-@pytest.mark.parametrize("lapse", [0.0, 0.2, 0.5])
-def test_generosity_is_how_often_mismatches_look_like_matches(lapse):
-    found = [generosity(*judged(seed, lapse=lapse)[:2]) for seed in range(6)]
-    # 667 mismatches, of which contexts rule out a match surely in a third only
-    np.testing.assert_allclose(found, lapse, atol=0.1)
-
-
-def test_judgments_that_count_near_misses_are_graded_and_others_are_not():
-    assert max(graded(*judged(seed, near=0.4)[:2]) for seed in range(6)) < 1e-3
-    # of twelve probabilities by chance the smallest is below 0.001 in 1 % of cases
-    fair = [graded(*judged(seed, lapse=lapse)[:2]) for seed in range(6) for lapse in (0, 0.3)]
-    assert min(fair) > 1e-3
-
-
-def test_of_two_options_or_many_nothing_is_graded():
-    for actions in (2, 20):
-        assert graded(*judged(n_actions=actions)[:2]) == 1
-    assert graded(*judged(trials=5)[:2]) == 1
 
 
 def task_of(data, one_right=True):
@@ -299,6 +285,27 @@ def test_noise_that_both_views_share_is_not_trusted_where_no_judgment_is(kind, s
     assert found.accuracy is None
 
 
+def test_judgments_about_exchanged_options_are_doubted():
+    for seed, order in enumerate([(1, 0, 2), (0, 2, 1), (1, 2, 0)]):
+        told = planted(seed, trials=276, imagined=3.0, alike=0.9)
+        match = np.array(order)[told.right.argmax(axis=1)] == told.data.action
+        told.data.feedback[:] += np.outer(1.0 * match - told.reward, told.direction)
+        found = learned(told).diagnose()
+        assert found.verdict == "doubtful"
+        assert "options were exchanged" in found.remedy
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_contexts_that_tell_something_in_one_half_only_are_doubted(half):
+    for seed in range(2):
+        told = planted(seed, trials=552, imagined=4.0, judged=5.0)
+        silent = np.arange(552) * 2 // 552 == half
+        told.data.context[silent] -= told.patterns[told.right.argmax(axis=1)][silent]
+        found = learned(told).diagnose()
+        assert found.verdict == "doubtful"
+        assert "one half" in found.reason
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SILENT)
 def test_noise_that_both_views_share_is_hardly_ever_trusted(kind):
@@ -337,14 +344,13 @@ def test_numbers_of_a_diagnosis_are_those_of_unseen_evidence(trusted):
     assert found.information_t == pytest.approx(t)
     accuracy = estimated_accuracy(choice, evidence.feedback, task.data)
     assert (found.accuracy, found.interval) == accuracy
-    assert found.contrast_t == contrast_t(evidence, task.data)
-    parts = [told[:138], told[138:]]
-    halves = [each.mean() / each.std(ddof=1) * np.sqrt(138) for each in parts]
-    assert found.halves_t == pytest.approx((*halves, ttest_ind(*parts, equal_var=False).statistic))
+    assert found.contrast_t == contrast_t(evidence, task.data, task.fold)
+    for half, rows in zip(found.halves, (np.arange(138), np.arange(138, 276)), strict=True):
+        part = estimated_accuracy(choice[rows], evidence.feedback[rows], task.data.rows(rows))
+        assert half == part[1]
     assert found.mirrored_t == search.mirrored_t()
-    assert found.alike == search.search.alike(search.belief)
-    assert found.generous == generosity(evidence, task.data)
-    assert found.graded == graded(evidence, task.data)
+    assert found.alike_t == search.search.resemblance_t(evidence)
+    assert found.confusion == search.search.confusion(search.belief)
     assert (found.guess_told, found.guess_told_t) == action_told(task.data, task.fold)
     for action, each in enumerate(found.actions):
         mine = task.data.action == action
@@ -356,17 +362,15 @@ def test_numbers_of_a_diagnosis_are_those_of_unseen_evidence(trusted):
 
 # Far beyond any threshold, whose places are a matter of benchmarks.
 DOUBTS = {
-    "no sign": ({"information_t": -2.0}, "no sign that the brain's answers"),
+    "no sign": ({"information_t": -2.0, "contrast_t": 0.5}, "no sign that the brain's answers"),
     "told": ({"guess_told_t": 30.0}, "actions can be told from the contexts"),
-    "little": ({"information_t": 2.0}, "hardly fits"),
     "no contrast": ({"contrast_t": 0.5}, "hardly fits"),
     "mirrored": ({"mirrored_t": -9.0}, "match and mismatch may be confused"),
-    "generous": ({"generous": 0.9}, "contexts rule one out"),
-    "graded": ({"graded": 1e-30}, "which other option was imagined"),
-    "few right": ({"accuracy": 0.35, "interval": (0.2, 0.5)}, "right in 35 % of the trials only"),
-    "first half": ({"halves_t": (-9.0, 9.0, -9.0)}, "holds less in the first half"),
-    "second half": ({"halves_t": (9.0, -9.0, 9.0)}, "holds less in the second half"),
-    "other half": ({"halves_t": (20.0, 9.0, 9.0)}, "holds less in the second half"),
+    "contrary": ({"mirrored_t": 5.0, "alike_t": -9.0}, "match and mismatch may be confused"),
+    "confusion": ({"confusion": 20.0}, "resembles seeing another one"),
+    "few right": ({"interval": (0.2, 0.5)}, "no better than chance"),
+    "first half": ({"halves": ((0.4, 0.6), (0.8, 0.9))}, "right more often in one half"),
+    "second half": ({"halves": ((0.8, 0.9), (0.4, 0.6))}, "right more often in one half"),
 }
 
 
@@ -374,10 +378,28 @@ DOUBTS = {
 def test_every_doubt_has_its_words_and_a_remedy(doubt, trusted):
     task, found = trusted
     numbers, words = DOUBTS[doubt]
-    verdict, reason, remedy = next(_verdicts(task, replace(found, **numbers)))
+    verdict, reason, remedy = judged(task, replace(found, **numbers))
     assert verdict == ("do not use" if doubt == "no sign" else "doubtful")
     assert words in reason
     assert remedy
+
+
+# What holds in spite of a number that would be doubted.
+HOLDS = {
+    "told of the option alone": {"information_t": -2.0, "contrast_t": 9.0},
+    "less contrast and alike": {"contrast_t": 4.0, "alike_t": 9.0},
+    "mirrored and alike": {"mirrored_t": 0.0, "alike_t": 9.0},
+    "halves that overlap": {"halves": ((0.7, 0.9), (0.85, 0.95))},
+    "a small change": {"halves": ((0.7, 0.8), (0.85, 0.95))},
+}
+
+
+@pytest.mark.parametrize("numbers", HOLDS.values(), ids=HOLDS)
+def test_what_another_source_says_too_is_not_doubted(numbers, trusted):
+    task, found = trusted
+    verdict, reason, remedy = judged(task, replace(found, **numbers))
+    assert (verdict, remedy) == ("trust", "")
+    assert "were understood" in reason
 
 
 @pytest.mark.parametrize(
@@ -388,7 +410,7 @@ def test_doubts_about_one_action_name_it(numbers, words, trusted):
     task, found = trusted
     first, second, third = found.actions
     actions = first, replace(second, **numbers), third
-    verdict, reason, _ = next(_verdicts(task, replace(found, actions=actions)))
+    verdict, reason, _ = judged(task, replace(found, actions=actions))
     assert verdict == "doubtful"
     assert words in reason
     named = Verdict(verdict, reason, "").named(["left hand", "right hand", "rest"])
@@ -396,12 +418,29 @@ def test_doubts_about_one_action_name_it(numbers, words, trusted):
     assert "action 1" not in named.reason
 
 
-def test_a_match_rate_of_one_half_is_never_trusted():
+def test_a_match_rate_of_one_half_is_not_trusted_where_nothing_can_be_compared():
     told = session(n_actions=2)
-    found = ActionInclusiveIGL().fit(*told.seen, run=told.run).diagnose()
+    context, action, feedback = told.seen
+    found = ActionInclusiveIGL().fit(context, action, feedback[:, :-1], run=told.run).diagnose()
     assert found.verdict == "doubtful"
     assert "catch trials" in found.remedy
-    assert found.accuracy is None
+    assert (found.accuracy, found.halves) == (None, ())
+
+
+def test_a_match_rate_of_one_half_is_trusted_where_imagining_resembles_seeing():
+    for seed in range(3):
+        told = planted(seed, n_actions=2, trials=276, alike=0.9)
+        learner = learned(told)
+        assert learner.diagnose().verdict == "trust"
+        assert "rests on the assumption" in learner.diagnose().reason
+        assert np.mean(learner.predict(told.data.context) == told.right.argmax(axis=1)) > 0.8
+
+
+@pytest.mark.xfail(strict=True, reason="patterns that are alike by chance are taken for alike")
+def test_a_match_rate_of_one_half_is_not_trusted_where_imagining_is_unlike_seeing():
+    found = [learned(planted(seed, n_actions=2, trials=276)).diagnose() for seed in range(8)]
+    # patterns of 64 features have 1/8 in common by chance, which says nothing
+    assert [each.verdict for each in found].count("trust") <= 1
 
 
 def test_an_action_never_taken_has_an_empty_line():

@@ -12,6 +12,7 @@ from bciigl.learn.evidence import (
     information,
     orientation,
     rate_misfit,
+    t_statistic,
 )
 
 HIGH, LOW = 1.5, -1.5
@@ -84,32 +85,37 @@ def seen_by_both(trials=3000, seed=0, truth=0.0):
     return Evidence(right, ratio), interactions(trials, action=action)
 
 
+# Five folds of 3000 trials.
+FOLD = np.arange(3000) % 5
+
+
 def test_contrast_by_hand():
     # option 0 is probable in trials 0 and 2; guess 0 gets more then, guess 1 less
     action = np.array([0, 0, 1, 1])
     probable = np.array([0.8, 0.2, 0.8, 0.2])
-    data = interactions(4, 2, action=action)
+    data, one = interactions(4, 2, action=action), np.zeros(4, int)
     ratio = np.array([np.log(4), -np.log(4), -np.log(1.5), np.log(1.5)])
     evidence = Evidence(np.column_stack([probable, 1 - probable]), ratio)
     # products of deviations, 0.3 times 0.3 and 0.3 times -0.1, do not vary within a group
-    assert contrast_t(evidence, data) > 1e6
+    assert contrast_t(evidence, data, one) > 1e6
     uneven = evidence._replace(
         context=np.column_stack([[0.9, 0.1, 0.8, 0.2], [0.1, 0.9, 0.3, 0.7]])
     )
-    assert contrast_t(uneven, data) > 1e6
+    assert contrast_t(uneven, data, one) > 1e6
     # exchanged, each option's probability speaks against it
     turned = evidence._replace(feedback=-ratio)
-    assert contrast_t(turned, data) == -contrast_t(evidence, data)
+    assert contrast_t(turned, data, one) == -contrast_t(evidence, data, one)
 
 
 def test_contrast_is_a_t_statistic_by_an_independent_sum():
     evidence, data = seen_by_both(300, truth=0.5)
+    fold = np.arange(300) % 4
     decoded = 1 / (1 + np.exp(-evidence.feedback))
     difference = error = 0.0
     for option in range(3):
         product = np.empty(300)
         for trial, action in enumerate(data.action):
-            mine = data.action == action
+            mine = (data.action == action) & (fold == fold[trial])
             product[trial] = (decoded[trial] - decoded[mine].mean()) * (
                 evidence.context[trial, option] - evidence.context[mine, option].mean()
             )
@@ -117,13 +123,29 @@ def test_contrast_is_a_t_statistic_by_an_independent_sum():
         difference += product[guessed].mean() - product[~guessed].mean()
         error += np.var(product[guessed], ddof=1) / guessed.sum()
         error += np.var(product[~guessed], ddof=1) / (~guessed).sum()
-    assert contrast_t(evidence, data) == pytest.approx(difference / np.sqrt(error))
+    assert contrast_t(evidence, data, fold) == pytest.approx(difference / np.sqrt(error))
 
 
 def test_rewards_have_contrast_and_noise_has_none():
-    assert contrast_t(*seen_by_both(truth=2.0)) > 10
+    assert contrast_t(*seen_by_both(truth=2.0), FOLD) > 10
     # of four, none is beyond 3 by chance
-    assert max(abs(contrast_t(*seen_by_both(seed=seed))) for seed in range(4)) < 3
+    assert max(abs(contrast_t(*seen_by_both(seed=seed), FOLD)) for seed in range(4)) < 3
+
+
+def test_constants_of_folds_are_no_contrast():
+    evidence, data = seen_by_both(truth=0.5)
+    before = contrast_t(evidence, data, FOLD)
+    # models without different folds may favour options and matches more or less
+    constant = np.random.default_rng(0).uniform(-0.2, 0.2, (5, 3))[FOLD]
+    moved = evidence._replace(context=evidence.context + constant)
+    assert contrast_t(moved, data, FOLD) == pytest.approx(before)
+    noise, data = seen_by_both()
+    # in which both favour the same: between folds, not within
+    favoured = 0.3 * np.eye(3)[FOLD % 3]
+    ratio = noise.feedback + 5 * (data.action == FOLD % 3)
+    moved = Evidence(noise.context + favoured, ratio)
+    assert contrast_t(moved, data, 0 * FOLD) > 10
+    assert abs(contrast_t(moved, data, FOLD)) < 3
 
 
 def test_noise_that_both_views_share_has_information_but_no_contrast():
@@ -135,13 +157,21 @@ def test_noise_that_both_views_share_has_information_but_no_contrast():
         evidence = Evidence(right, 2 * arousal + own[1])
         told = information(evidence, data)
         assert told.mean() > 10 * told.std() / np.sqrt(3000)
-        assert abs(contrast_t(evidence, data)) < 3
+        assert abs(contrast_t(evidence, data, FOLD)) < 3
 
 
 def test_contrast_of_actions_never_or_once_taken_is_finite():
     evidence, data = seen_by_both(30, truth=2.0)
     for action in (np.zeros(30, int), np.arange(30) == 7, np.arange(30) % 2):
-        assert np.isfinite(contrast_t(evidence, data._replace(action=action.astype(int))))
+        assert np.isfinite(
+            contrast_t(evidence, data._replace(action=action.astype(int)), FOLD[:30])
+        )
+
+
+def test_a_t_statistic_by_hand():
+    # mean 2, SD 1, standard error 1 / sqrt(3)
+    assert t_statistic(np.array([1.0, 2.0, 3.0])) == pytest.approx(2 * np.sqrt(3))
+    assert t_statistic(np.ones(1)) == t_statistic(np.zeros(9)) == 0
 
 
 def test_orientation_is_the_log_likelihood_ratio_of_the_mirror_image():

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from scipy.stats import multivariate_normal
 
 from bciigl.learn.interactions import less_means, of_action
-from bciigl.learn.mixture import COOLING, SHRINKAGE, TOLERANCE, Mixture, Whitening, softmax
+from bciigl.learn.mixture import SHRINKAGE, TOLERANCE, Mixture, Whitening, softmax
 
 TRIALS = 40
 UNKNOWN = np.full(TRIALS, np.nan)
@@ -204,21 +204,6 @@ def test_steps_are_one_after_another_until_nothing_changes():
         beliefs.append(mixture.fit(beliefs[-1], 1)[0])
     assert len(beliefs) > 4
     np.testing.assert_array_equal(mixture.fit(beliefs[0], 10**6)[0], beliefs[-1])
-
-
-def test_steps_do_not_end_while_the_temperature_falls():
-    mixture = Mixture(noise_alone(), UNKNOWN, NOISE, True, True)
-    still, _ = mixture.fit(any_belief(mixture.data, True), 10**6)
-    # nothing would change any more, but for the heat
-    hot = mixture.fit(still, COOLING, hot=2.0)[0]
-    assert np.abs(hot - still).max() > TOLERANCE
-
-
-def test_heat_makes_the_first_step_less_sure():
-    data = noise_alone()
-    mixture = Mixture(data, UNKNOWN, NOISE, True, True)
-    cold, hot = (mixture.fit(any_belief(data, True), 1, hot=hot)[0] for hot in (1.0, 5.0))
-    assert hot.max(axis=1).mean() < cold.max(axis=1).mean()
 
 
 @pytest.mark.parametrize("one_right", [True, False])

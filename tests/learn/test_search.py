@@ -5,7 +5,7 @@ import pytest
 from interactions import interactions, planted, session
 
 from bciigl.learn import SupervisedCeiling, search
-from bciigl.learn.evidence import information
+from bciigl.learn.evidence import Evidence, contrast_t, information, rate_misfit
 from bciigl.learn.interactions import Scalings, folds, less_means, of_action, prepare
 from bciigl.learn.search import Family, Search, Task, discover, expectation, without_leak
 
@@ -114,11 +114,11 @@ def test_a_model_without_a_fold_does_not_depend_on_it(one_right):
     # nothing that is believed of the fold matters, either
     doubt = np.where(rest[:, None], belief, belief[::-1])
     family = Family(one_right=one_right)
-    first = Search(task, family).without(2, belief, 0.0)
-    second = Search(other, family).without(2, doubt, 0.0)
+    first = Search(task, family).without(2, belief)
+    second = Search(other, family).without(2, doubt)
     for one, another in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, another)
-    third = Search(other, family).without(3, belief, 0.0)
+    third = Search(other, family).without(3, belief)
     assert not np.allclose(first.context_weights, third.context_weights)
 
 
@@ -171,20 +171,15 @@ def test_match_is_not_taken_for_mismatch(one_right, seed):
 
 
 @pytest.mark.parametrize("exact", ["reward", "action and reward"])
-def test_exact_feedback_is_found_in_plain_sight(exact):
+def test_exact_feedback_is_found(exact):
     told = planted(0, n_actions=5, trials=300)
     columns = [1.0 * told.reward]
     if exact == "action and reward":
         columns.append(1.0 * told.data.action)
     task = task_of(told.data._replace(feedback=np.column_stack(columns)))
-    assert Search(task, Family()).in_plain_sight() is not None
     found = discover(task)
     assert ((of_action(found.belief, task.data.action) > 0.5) == told.reward).all()
     assert all(np.isfinite(each).all() for each in found.model[:4])
-
-
-def test_noisy_feedback_is_not_in_plain_sight():
-    assert Search(task_of(planted(0).data), Family()).in_plain_sight() is None
 
 
 @pytest.mark.parametrize("match_rate", [0.8, 0.2])
@@ -263,12 +258,73 @@ def test_features_and_their_units_do_not_matter_where_they_are_given():
 def test_how_alike_imagining_and_seeing_are():
     for alike, least, most in ((0.9, 3, np.inf), (0.0, -3, 3), (-0.9, -np.inf, -3)):
         found = discover(task_of(planted(0, alike=alike).data))
-        assert least < found.search.alike(found.belief) < most
-    other = planted(0).data
-    other = other._replace(feedback=other.feedback[:, :20])
-    found = discover(task_of(other))
-    # other features could not be compared
-    assert found.search.alike(found.belief) is None
+        assert least < found.search.resemblance_t(found.unseen) < most
+        # whatever they are alike, no other option is more alike: 4 SDs of chance would be
+        assert 0 <= found.search.confusion(found.belief) < 4
+
+
+def test_other_features_cannot_be_compared():
+    data = planted(0).data
+    found = discover(task_of(data._replace(feedback=data.feedback[:, :20])))
+    assert found.search.resemblance_t(found.unseen) == 0
+    assert found.search.confusion(found.belief) == 0
+
+
+def test_options_taken_for_others_are_confused():
+    for seed in range(4):
+        told = planted(seed, alike=0.9)
+        search = Search(task_of(told.data), Family())
+        right, others = 1.0 * told.right, 1.0 * np.roll(told.right, 1, axis=1)
+        # seen and imagined patterns of 64 features have 0.9 in common: 10 SDs of chance
+        assert search.confusion(right) == 0
+        assert search.confusion(others) > 4
+
+
+def test_what_is_told_is_less_where_rates_do_not_fit():
+    task = task_of(planted(0).data)
+    found = discover(task)
+    for rate in (task.rate, 1 - task.rate):
+        told = Search(task._replace(rate=rate), Family()).told(found.judged)
+        misfit = rate_misfit(found.judged, rate, task.weight)
+        expected = information(found.judged, task.data).sum() - search.WRONG_RATE * misfit
+        assert told.sum() == pytest.approx(expected)
+
+
+def test_contexts_that_resemble_what_is_seen_are_the_more_likely_if_recorded():
+    told = planted(0, n_actions=2, alike=0.9)
+    task = task_of(told.data)
+    recorded, given = (Search(task._replace(recorded=each), Family()) for each in (True, False))
+    right, wrong = 1.0 * told.right, 1.0 * ~told.right
+    same = recorded.mixture.fit(right, 1)[1]
+    # of two options, nothing else tells match from mismatch
+    more = recorded.likelihood(right, same) - recorded.likelihood(wrong, same)
+    assert more == pytest.approx(search.CONTRARY)
+    assert given.likelihood(right, same) == given.likelihood(wrong, same)
+
+
+def contrast_of(task, belief):
+    """Return the contrast of what models without a fold say about it, from some belief."""
+    search, data = Search(task, Family()), task.data
+    unseen = Evidence(np.empty((data.trials, data.n_actions)), np.empty(data.trials))
+    for fold in np.unique(task.fold):
+        model, out = search.without(fold, belief), task.fold == fold
+        unseen.context[out] = model.probable(model.context_scores(data.context[out]))
+        unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    return contrast_t(unseen, data, task.fold)
+
+
+@pytest.mark.slow
+def test_noise_has_no_contrast_on_unseen_folds():
+    chance, chosen_by_all = [], []
+    for seed in range(20):
+        task = task_of(planted(seed, imagined=0.0, judged=0.0).data)
+        chance.append(contrast_of(task, np.random.default_rng(seed).random((138, 3))))
+        found = discover(task)
+        chosen_by_all.append(contrast_t(found.unseen, task.data, task.fold))
+    # trials of a fold share a model, so SDs are up to 1.7: three standard errors of a mean of 20
+    assert abs(np.mean(chance)) < 1.1
+    # all trials have chosen which of seven starts it is, which makes 0.7 of it
+    assert abs(np.mean(chosen_by_all) - 0.7) < 0.9
 
 
 def test_a_task_of_no_more_trials_than_are_searched_is_searched_as_it_is(monkeypatch):
@@ -363,6 +419,24 @@ def test_a_leak_is_taken_out_and_the_reward_is_not():
     assert right.mean() > 0.9
 
 
+def test_a_leak_of_strong_contexts_is_taken_out_completely():
+    for seed in range(3):
+        told = planted(seed, trials=600, features=16, imagined=3.0)
+        turn = np.linalg.qr(np.random.default_rng([seed, 9]).standard_normal((16, 16)))[0]
+        told.data.feedback[:] += told.data.context @ turn
+        noise = (told.data.context - told.patterns[told.right.argmax(axis=1)]) @ turn
+        task = task_of(told.data)
+        before, after = (
+            # given action and reward, nothing but the leak goes with the contexts' noise
+            less_means(each.data.feedback, 2 * told.data.action + told.reward)
+            for each in (task, without_leak(task))
+        )
+        before, after = (np.corrcoef(noise.T, each.T)[:16, 16:] for each in (before, after))
+        assert np.abs(before).max() > 0.6
+        # of 256 correlations of 600 trials, four standard errors
+        assert np.abs(after).max() < 4 / np.sqrt(600)
+
+
 def test_where_nothing_leaks_nothing_is_taken_out():
     # the reward itself, which both views tell of, is no leak
     for seed in range(5):
@@ -370,9 +444,10 @@ def test_where_nothing_leaks_nothing_is_taken_out():
         assert without_leak(task) is task
 
 
-def test_where_several_may_be_right_a_leak_is_not_told_from_the_reward():
-    task = task_of(leaking(3.0).data, one_right=False)
-    assert discover(task).search.task is task
+def test_where_several_may_be_right_or_nothing_was_recorded_no_leak_is_sought():
+    task = task_of(leaking(3.0).data)
+    for other in (task._replace(one_right=False), task._replace(recorded=False)):
+        assert discover(other).search.task is other
 
 
 def test_a_mirror_image_has_the_opposite_rewards():
