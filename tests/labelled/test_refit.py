@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from interactions import Session, session
+from interactions import Session, example_3, session
 
 from bciigl.labelled import refit
 from bciigl.labelled.agreement import Linear, fit_agreement
@@ -222,6 +222,15 @@ def test_a_model_that_does_not_know_that_one_is_right_is_always_fitted_anew(
     assert not model.one_right
     assert isinstance(anew, Linear)
     assert session(1).accuracy(learner) > 0.95
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_example_3_is_solved(seed):
+    told = example_3(1000, seed)
+    learner = fitted(told)
+    # nothing is random but the guesses
+    assert told.accuracy(learner) == told.decoding(learner) == 1
+    assert learner.diagnose().verdict == "trust"
 
 
 def test_where_several_may_be_right_nothing_is_fitted_anew(returned):

