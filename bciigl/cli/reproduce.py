@@ -43,7 +43,7 @@ def table2(
 ) -> None:
     """Reproduce Table 2: decoding imagined numbers at growing noise.
 
-    The number-guessing task, 20 sessions at each noise level, five learners and three controls. To
+    The number-guessing task, 20 sessions at each noise level, six learners and three controls. To
     the paper's levels 0.01, 0.05 and 0.1 are added 0.2, 0.5 and 1, the noise of a real brain. By
     default it is simulated as a closed loop in one BOLD series, with contexts estimated by
     regression from frames before the guess.

@@ -71,7 +71,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
 
     _learned = {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"}
     _diagnoses = (Diagnosis, Verdict)
-    _recorded = True  # whether features were recorded; see `Task`
+    _recorded = True  # whether features may have been recorded; see `Task`
 
     def __init__(
         self,
@@ -113,7 +113,11 @@ class ActionInclusiveIGL(DiagnosedPolicy):
     def _search(self, data: Prepared, expected: tuple, scalings: Scalings) -> None:
         # A feature that does not vary has no unit.
         units = tuple(np.where(np.isfinite(each.scale), each.scale, 0.0) for each in scalings)
-        whole = Task(data, folds(data.run), *expected, self.one_right, units, self._recorded)
+        # Features with few values, as categories have, were not recorded.
+        some = data.context[:100]
+        values = np.median([len(np.unique(each)) for each in some.T])
+        recorded = self._recorded and bool(values > len(some) / 2)
+        whole = Task(data, folds(data.run), *expected, self.one_right, units, recorded)
         task = whole.fewer()
         found = discover(task)
         model, reward = found.model, of_action(found.belief, task.data.action)

@@ -18,7 +18,7 @@ VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # how often it is wrong with them.
 NO_EVIDENCE, ENOUGH_CONTRAST = 1.0, 5.0
 # Where contexts of matches clearly resemble seeing the guess, another source says the same: less is
-# enough.
+# enough. (Of patterns themselves, in SDs of chance.)
 CLEARLY_ALIKE, CLEARLY_UNLIKE, LESS_CONTRAST = 3.0, -2.5, 3.0
 CONFUSED = 4.0  # SDs of chance
 CLEARLY_TOLD = 4.0
@@ -77,8 +77,8 @@ class ActionDiagnosis:
 class Diagnosis(Verdict):
     """What can be said about an AI-IGL learner without knowing a single reward.
 
-    All but `mirrored_t` and `confusion` is found on trials of runs that it had not seen. Names that
-    end in `_t` are t statistics.
+    All but `mirrored_t`, `alike` and `confusion` is found on trials of runs that it had not seen.
+    Names that end in `_t` are t statistics.
     """
 
     # The policy's share of right choices, estimated without labels from how often its choices were
@@ -97,8 +97,9 @@ class Diagnosis(Verdict):
     # Whether contexts resemble seeing the option guessed more if the answer was a match; 0 where
     # contexts and feedback have other features.
     alike_t: float
-    # How much more imagined options would resemble seen ones if they were taken for others, in SDs
-    # of what chance would have.
+    # How much imagined options resemble seen ones, and how much more they would if they were taken
+    # for others, in SDs of what patterns by chance would have.
+    alike: float
     confusion: float
     # How often the action can be told from the context, less chance; if guesses were uniform, as
     # they are said to be, it cannot.
@@ -135,7 +136,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         contrast_t(evidence, data, task.fold),
         found.mirrored_t(),
         found.search.resemblance_t(evidence),
-        found.search.confusion(found.belief),
+        *found.search.resemblance(found.belief),
         *action_told(data, task.fold),
         tuple(_action_diagnosis(task, evidence, told, each) for each in range(data.n_actions)),
     )
@@ -258,7 +259,7 @@ def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
     highest = min((high for _, high in found.halves), default=1.0)
     doubts = (
         (
-            blind and not alike,
+            blind and min(found.alike, found.alike_t) < CLEARLY_ALIKE,
             "match and mismatch are equally frequent, or how often guesses match is not known, so"
             " which is which cannot be known: the policy is either right or exactly wrong.",
             "Add catch trials with a match rate far from 1/2, uniform guesses, or a third option.",
@@ -331,6 +332,6 @@ def _trusted(found: Diagnosis, blind: bool, evidence: str) -> str:
     if blind:
         words += (
             "; which answer means match rests on the assumption that imagining an option resembles"
-            f" seeing it (t = {found.alike_t:.1f})"
+            f" seeing it ({found.alike:.1f} SDs more than by chance)"
         )
     return f"{words} {evidence}."

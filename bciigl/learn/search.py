@@ -215,12 +215,15 @@ class Search:
         scale = np.sqrt((seen**2).sum() * (imagined**2).sum()) or 1.0
         return seen @ imagined.T / scale * np.sqrt((len(seen) - 1) * seen.shape[1])
 
-    def confusion(self, belief: np.ndarray) -> float:
-        """Return how much more options would resemble those seen if they were taken for others."""
+    def resemblance(self, belief: np.ndarray) -> tuple[float, float]:
+        """Return how much imagined options resemble seen ones, in SDs of chance.
+
+        And how much more they would if they were taken for others.
+        """
         alike = self._likeness(belief)
         own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
         # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
-        return float(best - max(own, -own / (len(alike) - 1)))
+        return float(own), float(best - max(own, -own / (len(alike) - 1)))
 
     def resemblance_t(self, evidence: Evidence) -> float:
         """Return whether contexts resemble seeing the option guessed more if it was a match, as t.

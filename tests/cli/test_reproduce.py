@@ -14,7 +14,7 @@ from bciigl.study.controls import CONTROLS
 from bciigl.study.store import prepare_folder
 from bciigl.study.table2 import table2
 
-LEARNERS = ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
+LEARNERS = ["ai_igl", "ai_igl_paper", "transfer", "igl_full_ci", "cb", "ceiling"]
 LABELS = [*LEARNERS, *(f"ai_igl, {each}" for each in CONTROLS)]
 PUBLISHED = {
     (float(line["noise"]), line["learner"]): line

@@ -260,14 +260,14 @@ def test_how_alike_imagining_and_seeing_are():
         found = discover(task_of(planted(0, alike=alike).data))
         assert least < found.search.resemblance_t(found.unseen) < most
         # whatever they are alike, no other option is more alike: 4 SDs of chance would be
-        assert 0 <= found.search.confusion(found.belief) < 4
+        assert 0 <= found.search.resemblance(found.belief)[1] < 4
 
 
 def test_other_features_cannot_be_compared():
     data = planted(0).data
     found = discover(task_of(data._replace(feedback=data.feedback[:, :20])))
     assert found.search.resemblance_t(found.unseen) == 0
-    assert found.search.confusion(found.belief) == 0
+    assert found.search.resemblance(found.belief) == (0, 0)
 
 
 def test_options_taken_for_others_are_confused():
@@ -276,8 +276,8 @@ def test_options_taken_for_others_are_confused():
         search = Search(task_of(told.data), Family())
         right, others = 1.0 * told.right, 1.0 * np.roll(told.right, 1, axis=1)
         # seen and imagined patterns of 64 features have 0.9 in common: 10 SDs of chance
-        assert search.confusion(right) == 0
-        assert search.confusion(others) > 4
+        assert search.resemblance(right)[1] == 0
+        assert search.resemblance(others)[1] > 4
 
 
 def test_what_is_told_is_less_where_rates_do_not_fit():
