@@ -16,7 +16,7 @@ from bciigl.learn.search import Found, Task
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict, t statistics if nothing else is said; benchmarks/verdicts.py measures
 # how often it is wrong with them.
-NO_EVIDENCE, ENOUGH_CONTRAST = 1.0, 5.0
+NO_EVIDENCE, ENOUGH_CONTRAST = 1.0, 4.0
 # Where contexts of matches clearly resemble seeing the guess, another source says the same: less is
 # enough. (Of patterns themselves, in SDs of chance.)
 CLEARLY_ALIKE, CLEARLY_UNLIKE, LESS_CONTRAST = 3.0, -2.5, 3.0

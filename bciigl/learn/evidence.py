@@ -62,15 +62,12 @@ def contrast_t(evidence: Evidence, data: Prepared, fold: np.ndarray) -> float:
     """
     group = fold * data.n_actions + data.action
     decoded = less_means(expit(evidence.feedback)[:, None], group)
-    product = decoded * less_means(evidence.context, group)
-    difference = spread = 0.0
-    for option in np.flatnonzero(data.taken > 1):
-        mine = data.action == option
-        parts = product[mine, option], product[~mine, option]
-        if len(parts[1]) > 1:
-            difference += parts[0].mean() - parts[1].mean()
-            spread += sum(each.var(ddof=1) / len(each) for each in parts)
-    return float(difference / max(np.sqrt(spread), 1e-12))
+    probable = less_means(evidence.context, group)
+    # Of each option: the mean where it was guessed less that where it was not.
+    guessed = np.eye(data.n_actions)[data.action]
+    sign = guessed / np.maximum(data.taken, 1)
+    sign -= (1 - guessed) / np.maximum(data.trials - data.taken, 1)
+    return t_statistic((decoded * probable * sign).sum(axis=1))
 
 
 def orientation(evidence: Evidence, rate: np.ndarray) -> np.ndarray:

@@ -116,13 +116,7 @@ def test_names_of_runs_do_not_matter():
     np.testing.assert_array_equal(first.policy_, second.policy_)
 
 
-@pytest.mark.parametrize(
-    "one_right",
-    [
-        True,
-        False,
-    ],
-)
+@pytest.mark.parametrize("one_right", [True, False])
 def test_two_options_without_baseline_are_never_trusted(one_right):
     for seed in range(4):
         found = fitted(session(seed, n_actions=2), one_right=one_right).diagnose()

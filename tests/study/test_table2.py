@@ -14,7 +14,8 @@ def test_by_default_it_is_the_paper_s_task_with_levels_up_to_the_real_brain_s():
         "table2", changes={"study.noise": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]}
     )
     assert (study.protocol.task.trials, study.protocol.study.repeats) == (666, 20)
-    assert study.protocol.learners == ("ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling")
+    learners = ("ai_igl", "ai_igl_paper", "transfer", "igl_full_ci", "cb", "ceiling")
+    assert study.protocol.learners == learners
     assert (study.controls, study.table) == (tuple(CONTROLS), "table2")
     assert (study.protocol.recording, study.protocol.estimate.method) == ("shared", "glm")
 
