@@ -368,7 +368,8 @@ DOUBTS = {
     "mirrored": ({"mirrored_t": -9.0}, "match and mismatch may be confused"),
     "contrary": ({"mirrored_t": 5.0, "alike_t": -9.0}, "match and mismatch may be confused"),
     "confusion": ({"confusion": 20.0}, "resembles seeing another one"),
-    "few right": ({"interval": (0.2, 0.5)}, "no better than chance"),
+    "few right": ({"interval": (0.2, 0.5)}, "hardly more often than by chance"),
+    "hardly any right": ({"accuracy": 0.45}, "hardly more often than by chance"),
     "first half": ({"halves": ((0.4, 0.6), (0.8, 0.9))}, "right more often in one half"),
     "second half": ({"halves": ((0.8, 0.9), (0.4, 0.6))}, "right more often in one half"),
 }

@@ -96,34 +96,39 @@ def test_contrast_by_hand():
     data, one = interactions(4, 2, action=action), np.zeros(4, int)
     ratio = np.array([np.log(4), -np.log(4), -np.log(1.5), np.log(1.5)])
     evidence = Evidence(np.column_stack([probable, 1 - probable]), ratio)
-    # products of deviations, 0.3 times 0.3 and 0.3 times -0.1, do not vary within a group
-    assert contrast_t(evidence, data, one) > 1e6
-    uneven = evidence._replace(
-        context=np.column_stack([[0.9, 0.1, 0.8, 0.2], [0.1, 0.9, 0.3, 0.7]])
+    # products of deviations: 0.3 times 0.3 for the guess 0, 0.3 times 0.1 for the guess 1, each
+    # for one option and against the other
+    terms = np.array([0.09, 0.09, 0.03, 0.03])
+    assert contrast_t(evidence, data, one) == pytest.approx(
+        terms.mean() / (terms.std(ddof=1) / np.sqrt(4))
     )
-    assert contrast_t(uneven, data, one) > 1e6
     # exchanged, each option's probability speaks against it
     turned = evidence._replace(feedback=-ratio)
-    assert contrast_t(turned, data, one) == -contrast_t(evidence, data, one)
+    assert contrast_t(turned, data, one) == pytest.approx(-contrast_t(evidence, data, one))
 
 
 def test_contrast_is_a_t_statistic_by_an_independent_sum():
     evidence, data = seen_by_both(300, truth=0.5)
     fold = np.arange(300) % 4
     decoded = 1 / (1 + np.exp(-evidence.feedback))
-    difference = error = 0.0
+    terms = np.zeros(300)
     for option in range(3):
-        product = np.empty(300)
+        guessed = data.action == option
         for trial, action in enumerate(data.action):
             mine = (data.action == action) & (fold == fold[trial])
-            product[trial] = (decoded[trial] - decoded[mine].mean()) * (
+            product = (decoded[trial] - decoded[mine].mean()) * (
                 evidence.context[trial, option] - evidence.context[mine, option].mean()
             )
-        guessed = data.action == option
-        difference += product[guessed].mean() - product[~guessed].mean()
-        error += np.var(product[guessed], ddof=1) / guessed.sum()
-        error += np.var(product[~guessed], ddof=1) / (~guessed).sum()
-    assert contrast_t(evidence, data, fold) == pytest.approx(difference / np.sqrt(error))
+            terms[trial] += product / (guessed.sum() if guessed[trial] else -(~guessed).sum())
+    expected = terms.mean() / (terms.std(ddof=1) / np.sqrt(300))
+    assert contrast_t(evidence, data, fold) == pytest.approx(expected)
+
+
+def test_contrast_of_noise_varies_as_a_t_statistic_does():
+    found = [contrast_t(*seen_by_both(seed=seed), FOLD) for seed in range(100)]
+    # the mean of 100 has an error of 0.1, their SD one of 0.07
+    assert abs(np.mean(found)) < 0.3
+    assert 0.8 < np.std(found) < 1.2
 
 
 def test_rewards_have_contrast_and_noise_has_none():

@@ -41,7 +41,7 @@ def test_shipped_protocols_open_with_advice_and_carry_their_name():
 def test_shipped_protocols_are_what_their_names_say():
     assert load("table2").study.noise == (0.01, 0.05, 0.1)
     assert load("table2").study.repeats == 20
-    assert len(load("table2").learners) == 5
+    assert len(load("table2").learners) == 6
     yes_no = load("yes_no_with_catch_trials").task
     assert yes_no.options == ("yes", "no")
     assert yes_no.catch.share > 0
