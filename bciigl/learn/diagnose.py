@@ -16,10 +16,9 @@ from bciigl.learn.search import Found, Task
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict, t statistics if nothing else is said; benchmarks/verdicts.py measures
 # how often it is wrong with them.
-NO_EVIDENCE, ENOUGH_CONTRAST = 1.0, 4.0
-# Where contexts of matches clearly resemble seeing the guess, another source says the same: less is
-# enough. (Of patterns themselves, in SDs of chance.)
-CLEARLY_ALIKE, CLEARLY_UNLIKE, LESS_CONTRAST = 3.0, -2.5, 3.0
+NO_EVIDENCE, SOME_CONTRAST, ENOUGH_CONTRAST = 1.0, 3.0, 4.0
+# Whether contexts of matches resemble seeing the guess, and patterns themselves, in SDs of chance.
+CLEARLY_ALIKE, CLEARLY_UNLIKE = 3.0, -2.5
 CONFUSED = 4.0  # SDs of chance
 CLEARLY_TOLD = 4.0
 CLEARLY_UPRIGHT, UNLIKELY_UPRIGHT = 2.5, 7.5
@@ -244,13 +243,13 @@ def _action_diagnosis(
 def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
     """Return verdict, reason and remedy: the first doubt that holds, or trust."""
     evidence = f"(t = {found.information_t:.1f}, and {found.contrast_t:.1f} for the option guessed)"
-    if found.information_t < NO_EVIDENCE and found.contrast_t < LESS_CONTRAST:
+    if found.information_t < NO_EVIDENCE and found.contrast_t < SOME_CONTRAST:
         reason = "there is no sign that the brain's answers to the guesses were understood"
         remedy = "Record more trials, or make the response to match and mismatch stronger."
         return DO_NOT_USE, f"{reason} {evidence}.", remedy
     alike, chance = found.alike_t > CLEARLY_ALIKE, 1 / task.data.n_actions
     # Where several options may be right, the others say nothing against one.
-    contrast = LESS_CONTRAST if alike or not task.one_right else ENOUGH_CONTRAST
+    contrast = ENOUGH_CONTRAST if task.one_right else SOME_CONTRAST
     blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
     upright = UNLIKELY_UPRIGHT if found.alike_t < CLEARLY_UNLIKE else CLEARLY_UPRIGHT
     rare = [each for each in found.actions if each.trials < FEWEST_TRIALS]
