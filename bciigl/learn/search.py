@@ -45,6 +45,8 @@ STEEPNESS = 3.0
 # Of all there is to know of the reward: enough to look no further. And standard errors by which
 # something is clear.
 CONVINCING, CLEARLY = 0.3, 3.0
+# A part of what folds tell of unseen trials: where all trials together tell less, they are wrong.
+LESS = 0.95
 # What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
 CONTRARY = 3.0
 # Of a view's variance, what is always taken for noise.
@@ -385,6 +387,10 @@ def _found(search: Search) -> Found:
         without.append(model)
         unseen.context[out] = model.probable(model.context_scores(data.context[out]))
         unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
+    if LESS * search.told(unseen).sum() > search.told(evidence).sum():
+        # Folds have found more than the whole: it goes on from there.
+        told = search.mixture.completed(unseen.reward(data.action))
+        search, belief, evidence = _refined(search, told)
     return Found(search, search.model(belief), belief, evidence, without, unseen)
 
 

@@ -85,13 +85,14 @@ def test_clear_recordings_are_learned(table):
 
 
 @pytest.mark.slow
-def test_permuted_recordings_are_not_learned(tmp_path):
+def test_of_permuted_recordings_only_resemblance_is_learned(tmp_path):
     """Runs are long enough that few answers stay where they were."""
     found = {row.label: row for row in released_rows(packed(tmp_path, **arrays(46)), repeats=8)}
     assert found["ai_igl"].accuracy.mean > 95
     permuted = found[f"ai_igl, {PERMUTED}"]
-    assert len(set(permuted.accuracies)) > 1  # each permutation is another
-    assert permuted.accuracy.mean < 80
+    # here imagining is the same as seeing
+    assert permuted.accuracy.mean <= found["transfer"].accuracy.mean
+    assert permuted.trusted == 0
 
 
 def test_runs_40_to_49_are_tested_and_no_others(table, tmp_path):
