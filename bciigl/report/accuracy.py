@@ -15,7 +15,7 @@ from bciigl.report.study_tables import by_setting
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
-    {"color": style.SKY, "marker": "x", "linestyle": "-."},
+    {"color": "#882255", "marker": "x", "linestyle": "-."},
     {"color": style.GREY, "marker": "+", "linestyle": "-.", "markersize": 8},
     {"color": "#b8860b", "marker": "1", "linestyle": "-.", "markersize": 8},
 ]
