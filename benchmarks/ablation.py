@@ -90,7 +90,7 @@ ABLATIONS = {
     "spherical noise only": Ablation(_families(True)),
     "full covariance only": Ablation(_families(False)),
     "no directions of actions' own": Ablation(_families(True, False)),
-    "noise measured once (ROUNDS = 0)": Ablation({(search, "ROUNDS"): 0}),
+    "noise measured again once only (ROUNDS = 1)": Ablation({(search, "ROUNDS"): 1}),
     "one singular pair (PAIRS = 1)": Ablation({(search, "PAIRS"): 1}),
     "match rate ignored (WRONG_RATE = 0)": Ablation({(search, "WRONG_RATE"): 0.0}),
     "resemblance of imagining and seeing ignored": Ablation({(search.Search, "_seen"): _unseen}),
