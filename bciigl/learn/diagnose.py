@@ -139,7 +139,7 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         *action_told(data, task.fold),
         tuple(_action_diagnosis(task, evidence, told, each) for each in range(data.n_actions)),
     )
-    verdict, reason, remedy = judged(task, everything)
+    verdict, reason, remedy = verdict_of(task, everything)
     if verdict != TRUST:
         everything = replace(everything, accuracy=None, interval=None, halves=())
     return replace(everything, verdict=verdict, reason=reason, remedy=remedy)
@@ -240,7 +240,7 @@ def _action_diagnosis(
     return ActionDiagnosis(action, int(mine.sum()), apart, rate, interval, t_statistic(told[mine]))
 
 
-def judged(task: Task, found: Diagnosis) -> tuple[str, str, str]:
+def verdict_of(task: Task, found: Diagnosis) -> tuple[str, str, str]:
     """Return verdict, reason and remedy: the first doubt that holds, or trust."""
     evidence = f"(t = {found.information_t:.1f}, and {found.contrast_t:.1f} for the option guessed)"
     if found.information_t < NO_EVIDENCE and found.contrast_t < SOME_CONTRAST:

@@ -45,8 +45,8 @@ STEEPNESS = 3.0
 # Of all there is to know of the reward: enough to look no further. And standard errors by which
 # something is clear.
 CONVINCING, CLEARLY = 0.3, 3.0
-# A part of what folds tell of unseen trials: where all trials together tell less, they are wrong.
-LESS = 0.95
+# Of what folds tell of unseen trials: all trials together that tell less have lost it.
+LEAST_OF_FOLDS = 0.95
 # What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
 CONTRARY = 3.0
 # Of a view's variance, what is always taken for noise.
@@ -121,8 +121,10 @@ class Search:
         self._context = task.data.context
         self._feedback = less_means(task.data.feedback, task.data.action)
         views = (self._context, self._feedback)
-        how = map(Whitening.spherical, views, task.units) if family.spherical else None
-        self._normalise(*(how or map(Whitening.of, views)))
+        if family.spherical:
+            self._normalise(*map(Whitening.spherical, views, task.units))
+        else:
+            self._normalise(*map(Whitening.of, views))
 
     def _normalise(self, left: Whitening, right: Whitening) -> None:
         """Take the noise that is left in both views for the unit."""
@@ -331,17 +333,16 @@ def discover(task: Task) -> Found:
     clean = without_leak(task) if task.one_right and task.recorded else task
     rate = 1 / task.data.n_actions
     entropy = -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
+    families = (each._replace(one_right=each.one_right and task.one_right) for each in FAMILIES)
     best, most = None, np.zeros(task.data.trials)
-    for family in FAMILIES:
+    for family in dict.fromkeys(families):  # where several may be right, the last two are the same
         enough = most.mean() > CONVINCING * entropy
         if not family.shared and task.recorded:
             # Directions of actions' own would take what leaks for any reward.
             enough |= clean is not task or t_statistic(most) > CLEARLY
         if enough:
             break
-        found = _found(
-            Search(clean, family._replace(one_right=family.one_right and task.one_right))
-        )
+        found = _found(Search(clean, family))
         told = found.search.told(found.unseen)
         if best is None or t_statistic(told - most) > (0.0 if family.shared else CLEARLY):
             best, most = found, told
@@ -387,7 +388,7 @@ def _found(search: Search) -> Found:
         without.append(model)
         unseen.context[out] = model.probable(model.context_scores(data.context[out]))
         unseen.feedback[out] = model.feedback_evidence(data.feedback[out], data.action[out])
-    if LESS * search.told(unseen).sum() > search.told(evidence).sum():
+    if LEAST_OF_FOLDS * search.told(unseen).sum() > search.told(evidence).sum():
         # Folds have found more than the whole: it goes on from there.
         told = search.mixture.completed(unseen.reward(data.action))
         search, belief, evidence = _refined(search, told)

@@ -18,9 +18,9 @@ from bciigl.learn.diagnose import (
     action_told,
     diagnosed,
     estimated_accuracy,
-    judged,
     match_rate,
     too_few_trials,
+    verdict_of,
 )
 from bciigl.learn.evidence import Evidence, contrast_t, information
 from bciigl.learn.interactions import Scalings, folds, prepare
@@ -379,7 +379,7 @@ DOUBTS = {
 def test_every_doubt_has_its_words_and_a_remedy(doubt, trusted):
     task, found = trusted
     numbers, words = DOUBTS[doubt]
-    verdict, reason, remedy = judged(task, replace(found, **numbers))
+    verdict, reason, remedy = verdict_of(task, replace(found, **numbers))
     assert verdict == ("do not use" if doubt == "no sign" else "doubtful")
     assert words in reason
     assert remedy
@@ -398,7 +398,7 @@ HOLDS = {
 @pytest.mark.parametrize("numbers", HOLDS.values(), ids=HOLDS)
 def test_what_another_source_says_too_is_not_doubted(numbers, trusted):
     task, found = trusted
-    verdict, reason, remedy = judged(task, replace(found, **numbers))
+    verdict, reason, remedy = verdict_of(task, replace(found, **numbers))
     assert (verdict, remedy) == ("trust", "")
     assert "were understood" in reason
 
@@ -411,7 +411,7 @@ def test_doubts_about_one_action_name_it(numbers, words, trusted):
     task, found = trusted
     first, second, third = found.actions
     actions = first, replace(second, **numbers), third
-    verdict, reason, _ = judged(task, replace(found, actions=actions))
+    verdict, reason, _ = verdict_of(task, replace(found, actions=actions))
     assert verdict == "doubtful"
     assert words in reason
     named = Verdict(verdict, reason, "").named(["left hand", "right hand", "rest"])
