@@ -11,7 +11,7 @@ from bciigl.base.errors import BciiglError, shortened
 
 FEWEST_TRIALS = 10  # with fewer there is nothing to learn from
 FEWEST_TRIALS_TO_CENTRE = 10  # the own mean of a shorter run is noise: that of all is used instead
-FEWEST_TRIALS_OF_ACTION = 20  # an action taken less often borrows the reward's direction
+FEWEST_TRIALS_OF_ACTION = 20  # with fewer of a known match rate, all count by importance
 FOLDS = 5
 MOST_ACTIONS = 1000
 LARGEST_WEIGHT = 20.0  # a larger one would tell more of one trial than of the policy
