@@ -1,7 +1,7 @@
 """Does a learner know what it is doing? A verdict without labels, from runs it had not seen."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict, t statistics if nothing else is said; benchmarks/verdicts.py measures
 # how often it is wrong with them.
 NO_EVIDENCE, SOME_CONTRAST, ENOUGH_CONTRAST = 1.0, 3.0, 4.0
+CLEARLY_CLUSTERED, CONTRADICTION = 4.0, -2.0
 # Whether contexts of matches resemble seeing the guess, and patterns themselves, in SDs of chance.
 CLEARLY_ALIKE, CLEARLY_UNLIKE = 3.0, -2.5
 CONFUSED = 4.0  # SDs of chance
@@ -24,6 +25,7 @@ CLEARLY_TOLD = 4.0
 CLEARLY_UPRIGHT, UNLIKELY_UPRIGHT = 2.5, 7.5
 LEAST_OF_ACTION = -2.0
 LEAST_SKILL = 0.3  # from chance to 1
+LEAST_MATCHES = 0.2  # of an action, of what chance would have
 LARGEST_CHANGE = 0.1  # of the accuracy, from one half's interval to the other's
 SMALLEST_MARGIN = 0.01  # of a match rate, from 1/2
 # The estimated accuracy is sought on a grid, by no more trials than these, for some shares of
@@ -66,9 +68,7 @@ class ActionDiagnosis:
 
     action: int
     trials: int  # how often it was taken
-    separation: float  # of decoded match and mismatch, in units of their width
     match_rate: float  # share of rewarded trials: of catch trials, else of uniform guesses
-    interval: tuple[float, float]  # 95 %, of the match rate
     information_t: float  # whether contexts tell of the feedback to this action
 
 
@@ -100,11 +100,15 @@ class Diagnosis(Verdict):
     # for others, in SDs of what patterns by chance would have.
     alike: float
     confusion: float
+    # Whether contexts cluster around what was seen, whatever was judged: see `resemblance`.
+    clusters_t: float
     # How often the action can be told from the context, less chance; if guesses were uniform, as
     # they are said to be, it cannot.
     guess_told: float
     guess_told_t: float
     actions: tuple[ActionDiagnosis, ...]
+    # What trust rests on: "judgment", or "resemblance" if judgments alone would not do.
+    rests_on: str = ""
 
 
 def too_few_trials(data: Prepared) -> Verdict:
@@ -136,13 +140,20 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         found.mirrored_t(),
         found.search.resemblance_t(evidence),
         *found.search.resemblance(found.belief),
+        found.search.clusters_t(evidence),
         *action_told(data, task.fold),
         tuple(_action_diagnosis(task, evidence, told, each) for each in range(data.n_actions)),
     )
-    verdict, reason, remedy = verdict_of(task, everything)
-    if verdict != TRUST:
-        everything = replace(everything, accuracy=None, interval=None, halves=())
-    return replace(everything, verdict=verdict, reason=reason, remedy=remedy)
+    names = ("verdict", "reason", "remedy", "rests_on")
+    everything = replace(everything, **dict(zip(names, verdict_of(task, everything), strict=True)))
+    if everything.verdict == TRUST and _understood(task, everything):
+        return everything
+    return replace(everything, accuracy=None, interval=None, halves=())
+
+
+def _understood(task: Task, found: Diagnosis) -> bool:
+    """Tell whether judgments were; where several options may be right, others say little of one."""
+    return found.contrast_t >= (ENOUGH_CONTRAST if task.one_right else SOME_CONTRAST)
 
 
 def estimated_accuracy(
@@ -205,21 +216,15 @@ def action_told(data: Prepared, fold: np.ndarray) -> tuple[float, float]:
     return told, float(told / max(error, 1e-9))
 
 
-def match_rate(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """Return the most likely share of rewarded trials, by likelihood ratios, and its error."""
+def match_rate(ratio: np.ndarray, weight: np.ndarray) -> float:
+    """Return the most likely share of rewarded trials, by likelihood ratios.
+
+    One trial of either kind is taken for granted, so that few trials are never sure.
+    """
     rate = 0.5
-    for _ in range(200):
-        # One trial of either kind is taken for granted, so that few trials are never sure.
-        before = rate
+    for _ in range(100):
         rate = float((weight @ expit(logit(rate) + ratio) + 1) / (weight.sum() + 2))
-        if abs(rate - before) < 1e-6:
-            break
-    # The slope of a trial's log-likelihood in the rate.
-    slope = (expit(logit(rate) + ratio) - rate) / (rate * (1 - rate))
-    told = weight @ slope**2
-    if told < 1e-6:
-        return rate, 0.5
-    return rate, float(min(np.sqrt(weight**2 @ slope**2) / told, 0.5))
+    return rate
 
 
 def _action_diagnosis(
@@ -228,109 +233,95 @@ def _action_diagnosis(
     mine = task.data.action == action
     known = (mine & task.data.catch, mine & (task.rate != 0.5), mine)
     rows = np.flatnonzero(next(filter(np.any, known), mine))
-    if not len(rows):
-        return ActionDiagnosis(action, 0, 0.0, 0.5, (0.0, 1.0), 0.0)
-    ratio = evidence.feedback[rows]
-    rate, error = match_rate(ratio, task.weight[rows])
-    believed = expit(ratio + logit(rate))
-    # Of Gaussian clusters, log-likelihood ratios are as far apart as the square of their distance.
-    means = (each @ ratio / max(each.sum(), 1e-9) for each in (believed, 1 - believed))
-    apart = float(np.sqrt(max(next(means) - next(means), 0.0)))
-    interval = (max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0))
-    return ActionDiagnosis(action, int(mine.sum()), apart, rate, interval, t_statistic(told[mine]))
+    rate = match_rate(evidence.feedback[rows], task.weight[rows])
+    return ActionDiagnosis(action, int(mine.sum()), rate, t_statistic(told[mine]))
 
 
-def verdict_of(task: Task, found: Diagnosis) -> tuple[str, str, str]:
-    """Return verdict, reason and remedy: the first doubt that holds, or trust."""
+def verdict_of(task: Task, found: Diagnosis) -> tuple[str, str, str, str]:
+    """Return verdict, reason, remedy and what trust rests on: the first doubt, or trust."""
     evidence = f"(t = {found.information_t:.1f}, and {found.contrast_t:.1f} for the option guessed)"
-    if found.information_t < NO_EVIDENCE and found.contrast_t < SOME_CONTRAST:
-        reason = "there is no sign that the brain's answers to the guesses were understood"
+    silent = f"there is no sign that the brain's answers to the guesses were understood {evidence}"
+    judged = _understood(task, found)
+    clustered = found.clusters_t > CLEARLY_CLUSTERED and found.contrast_t > CONTRADICTION
+    if not clustered and found.information_t < NO_EVIDENCE and found.contrast_t < SOME_CONTRAST:
         remedy = "Record more trials, or make the response to match and mismatch stronger."
-        return DO_NOT_USE, f"{reason} {evidence}.", remedy
-    alike, chance = found.alike_t > CLEARLY_ALIKE, 1 / task.data.n_actions
-    # Where several options may be right, the others say nothing against one.
-    contrast = ENOUGH_CONTRAST if task.one_right else SOME_CONTRAST
+        return DO_NOT_USE, f"{silent}.", remedy, ""
     blind = np.abs(task.rate - 0.5).max() < SMALLEST_MARGIN
     upright = UNLIKELY_UPRIGHT if found.alike_t < CLEARLY_UNLIKE else CLEARLY_UPRIGHT
-    rare = [each for each in found.actions if each.trials < FEWEST_TRIALS]
-    odd = [each.action for each in found.actions if each.information_t < LEAST_OF_ACTION]
-    lowest = max((low for low, _ in found.halves), default=0.0)
-    highest = min((high for _, high in found.halves), default=1.0)
-    doubts = (
-        (
-            blind and min(found.alike, found.alike_t) < CLEARLY_ALIKE,
-            "match and mismatch are equally frequent, or how often guesses match is not known, so"
-            " which is which cannot be known: the policy is either right or exactly wrong.",
-            "Add catch trials with a match rate far from 1/2, uniform guesses, or a third option.",
-        ),
-        (
-            found.guess_told_t > CLEARLY_TOLD,
+    assumed = blind or found.mirrored_t < upright
+    doubts = list(_doubts(found))
+    if not (judged or clustered):
+        hardly = "what contexts predict hardly fits the brain's answers in runs it had not seen"
+        doubts.append((f"{hardly} {evidence}.", "Record more trials."))
+    if judged or not clustered:
+        doubts += _doubts_of_judgments(task, found, blind, assumed)
+    if doubts:
+        return DOUBTFUL, *doubts[0], ""
+    alike = f"imagining an option resembles seeing it ({found.alike:.1f} SDs more than by chance)"
+    if not judged:
+        reason = (
+            f"{alike}, and its choices are those that follow; they rest on that alone: {silent}"
+        )
+        return TRUST, f"{reason}.", "", "resemblance"
+    reason = "the brain's answers to the guesses were understood, also in runs it had not seen"
+    if found.accuracy is not None:
+        low, high = (100 * each for each in found.interval)
+        reason = (
+            f"its choices are estimated to be right in {100 * found.accuracy:.0f} % of the trials"
+            f" ({low:.0f} to {high:.0f} %), and {reason}"
+        )
+    if assumed:
+        reason += f"; which answer means match rests on the assumption that {alike}"
+    return TRUST, f"{reason} {evidence}.", "", "resemblance" if assumed else "judgment"
+
+
+def _doubts(found: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Yield reasons to doubt, with remedies, whatever was judged."""
+    if found.guess_told_t > CLEARLY_TOLD:
+        yield (
             "the actions can be told from the contexts, though they are said to have been guessed"
             " uniformly.",
             "Give the propensities of the guesses, and estimate contexts from frames before them.",
-        ),
-        (
-            rare,
-            "".join(
-                f"action {each.action} was taken in {each.trials} trials only." for each in rare[:1]
-            ),
-            "Record more trials, in which every action is tried.",
-        ),
-        (
-            found.contrast_t < contrast,
-            "what contexts predict hardly fits the brain's answers in runs it had not seen"
-            f" {evidence}.",
-            "Record more trials.",
-        ),
-        (
-            not blind and not alike and found.mirrored_t < upright,
-            "match and mismatch may be confused: exchanged, they explain the answers about as well"
-            f" (t = {found.mirrored_t:.1f}).",
-            "Record more trials, or add catch trials with a match rate far from 1/2.",
-        ),
-        (
-            found.confusion > CONFUSED,
+        )
+    for each in found.actions:
+        if each.trials < FEWEST_TRIALS:
+            reason = f"action {each.action} was taken in {each.trials} trials only."
+            yield reason, "Record more trials, in which every action is tried."
+    if found.confusion > CONFUSED:
+        yield (
             "imagining an option resembles seeing another one more than seeing the same: what was"
             " taken for a match may be something else.",
             "Check what is judged a match, and that no options were exchanged.",
-        ),
-        (
-            odd,
-            "".join(f"the answers to action {each} contradict the others." for each in odd[:1]),
-            "Check what is judged a match.",
-        ),
-        (
-            found.accuracy is not None
-            and (
-                found.interval[0] < chance or found.accuracy < chance + LEAST_SKILL * (1 - chance)
-            ),
-            "its choices seem to be right hardly more often than by chance.",
-            "Record more trials.",
-        ),
-        (
-            lowest > highest + LARGEST_CHANGE,
-            "its choices are right more often in one half of the session than in the other.",
-            "Look for what changed.",
-        ),
-    )
-    for holds, reason, remedy in doubts:
-        if holds:
-            return DOUBTFUL, reason, remedy
-    return TRUST, _trusted(found, blind, evidence), ""
+        )
 
 
-def _trusted(found: Diagnosis, blind: bool, evidence: str) -> str:
-    """Return why a learner can be trusted, in words."""
-    words = "the brain's answers to the guesses were understood, also in runs it had not seen"
-    if found.accuracy is not None:
-        low, high = (100 * each for each in found.interval)
-        words = (
-            f"its choices are estimated to be right in {100 * found.accuracy:.0f} % of the trials"
-            f" ({low:.0f} to {high:.0f} %), and {words}"
+def _doubts_of_judgments(
+    task: Task, found: Diagnosis, blind: bool, assumed: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield reasons to doubt that judgments were read as they were meant, with remedies."""
+    if blind and min(found.alike, found.alike_t) < CLEARLY_ALIKE:
+        yield (
+            "match and mismatch are equally frequent, or how often guesses match is not known, so"
+            " which is which cannot be known: the policy is either right or exactly wrong.",
+            "Add catch trials with a match rate far from 1/2, uniform guesses, or a third option.",
         )
-    if blind:
-        words += (
-            "; which answer means match rests on the assumption that imagining an option resembles"
-            f" seeing it ({found.alike:.1f} SDs more than by chance)"
+    if not blind and assumed and found.alike_t <= CLEARLY_ALIKE:
+        yield (
+            "match and mismatch may be confused: exchanged, they explain the answers about as well"
+            f" (t = {found.mirrored_t:.1f}).",
+            "Record more trials, or add catch trials with a match rate far from 1/2.",
         )
-    return f"{words} {evidence}."
+    chance, check = 1 / task.data.n_actions, "Check what is judged a match."
+    for each in found.actions:
+        if each.information_t < LEAST_OF_ACTION:
+            yield f"the answers to action {each.action} contradict the others.", check
+        if task.one_right and each.match_rate < LEAST_MATCHES * chance:
+            yield f"no guess of action {each.action} seems to have been a match.", check
+    if found.accuracy is None:
+        return
+    if found.interval[0] < chance or found.accuracy < chance + LEAST_SKILL * (1 - chance):
+        hardly = "its choices seem to be right hardly more often than by chance."
+        yield hardly, "Record more trials."
+    if max(low for low, _ in found.halves) > LARGEST_CHANGE + min(high for _, high in found.halves):
+        changed = "its choices are right more often in one half of the session than in the other."
+        yield changed, "Look for what changed."

@@ -29,6 +29,7 @@ from bciigl.learn.interactions import (
     run_means,
 )
 from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
+from bciigl.learn.resemblance import clusters_t
 
 # Singular pairs that are tried, each in both orders; fewer if some are surely no noise, by their
 # size in units of the largest that noise alone would have.
@@ -228,6 +229,16 @@ class Search:
         own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
         # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
         return float(own), float(best - max(own, -own / (len(alike) - 1)))
+
+    def clusters_t(self, evidence: Evidence) -> float:
+        """Return whether contexts cluster around what was seen: see `resemblance.clusters_t`.
+
+        0 where they cannot be compared.
+        """
+        if not self._seen().any():
+            return 0.0
+        seen = self.task.data.feedback @ self._whitenings[0].matrix
+        return clusters_t(self.mixture.data, evidence.context, seen, self.task.fold)
 
     def resemblance_t(self, evidence: Evidence) -> float:
         """Return whether contexts resemble seeing the option guessed more if it was a match, as t.

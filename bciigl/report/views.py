@@ -111,16 +111,15 @@ def _actions(found: Diagnosis, options: list) -> Table:
             str(options[each.action]),
             str(each.trials),
             f"{each.match_rate:.2f}",
-            "{:.2f} to {:.2f}".format(*each.interval),
-            f"{each.separation:.1f}",
+            f"{each.information_t:.1f}",
         ]
         for each in found.actions
     ]
-    head = ("guess", "trials", "match rate", "95 % interval", "match from mismatch")
+    head = ("guess", "trials", "match rate", "t")
     caption = (
         "What the learner found out about itself on runs it had not seen. Match rates are of the "
         "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
-        "guesses. Match from mismatch: their distance, in units of their width."
+        "guesses. t: whether contexts tell of the answers to this guess."
     )
     return Table(head, rows, caption)
 

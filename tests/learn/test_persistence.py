@@ -303,7 +303,7 @@ def test_diagnosis_of_other_types_is_refused(saved):
         for value in ([5], {}, None, True):
             rewrite_settings(saved, diagnosis={**diagnosis, field: value})
             refusal(saved, f"learner.json: diagnosis.*{field}")
-    for field in ("match_rate", "interval", "trials"):
+    for field in ("match_rate", "information_t", "trials"):
         changed = copy.deepcopy(diagnosis)
         changed["actions"][1][field] = ["x"]
         rewrite_settings(saved, diagnosis=changed)
