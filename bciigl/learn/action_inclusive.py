@@ -22,6 +22,7 @@ from bciigl.learn.interactions import (
     folds,
     generator,
     of_action,
+    without_outliers,
 )
 from bciigl.learn.policy import DiagnosedPolicy
 from bciigl.learn.search import Found, Task, discover, expectation
@@ -117,6 +118,10 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         some = data.context[:100]
         values = np.median([len(np.unique(each)) for each in some.T])
         recorded = self._recorded and bool(values > len(some) / 2)
+        if recorded:
+            # A single artefact would otherwise decide on the noise.
+            views = without_outliers(data.context), without_outliers(data.feedback)
+            data = data._replace(context=views[0], feedback=views[1])
         whole = Task(data, folds(data.run), *expected, self.one_right, units, recorded)
         task = whole.fewer()
         found = discover(task)

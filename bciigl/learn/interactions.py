@@ -15,6 +15,7 @@ FEWEST_TRIALS_OF_ACTION = 20  # with fewer of a known match rate, all count by i
 FOLDS = 5
 MOST_ACTIONS = 1000
 LARGEST_WEIGHT = 20.0  # a larger one would tell more of one trial than of the policy
+FARTHEST = 4.0  # from a feature's median, in SDs by the quartiles of a normal distribution
 LARGEST_VALUE = 1e100  # squares of larger numbers are no numbers any more
 
 
@@ -256,3 +257,11 @@ def run_means(values: np.ndarray, run: np.ndarray, overall: np.ndarray) -> np.nd
     """Return the mean of each trial's run, or `overall` if it is too short, (trials, features)."""
     short = (np.bincount(run) < FEWEST_TRIALS_TO_CENTRE)[:, None]
     return np.where(short, overall, group_means(values, run, len(short)))[run]
+
+
+def without_outliers(values: np.ndarray) -> np.ndarray:
+    """Return features, (trials, features), whose largest values are cut off."""
+    low, middle, high = np.percentile(values, [25, 50, 75], axis=0)
+    # Where most values are the same, nothing tells how far is far.
+    reach = np.where(high > low, FARTHEST * (high - low) / 1.349, np.inf)
+    return np.clip(values, middle - reach, middle + reach)

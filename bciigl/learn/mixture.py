@@ -17,11 +17,13 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bciigl.learn.evidence import Evidence
-from bciigl.learn.interactions import Prepared, of_action
+from bciigl.learn.interactions import FEWEST_TRIALS, Prepared, of_action
 
 TOLERANCE = 1e-2
-# Means are shrunk as by this many trials of value 0.
-SHRINKAGE = 2.0
+# Means are shrunk as by this many trials of value 0, widths of clusters as by this many of both.
+SHRINKAGE, SAME_WIDTH = 10.0, 20.0
+# Of a log-likelihood ratio: tails of real answers are heavier than they seem.
+SUREST = 8.0
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -101,6 +103,25 @@ class Whitening(NamedTuple):
         )
 
 
+def recalibrated(odds: np.ndarray, reward: np.ndarray) -> np.ndarray:
+    """Return log-likelihood ratios for clusters of different widths, (trials,).
+
+    Real answers to mismatches vary more than those to matches. Clusters of equal width would then
+    take the tail of the wide one for the rarer of both, and match for mismatch.
+    """
+    weight = np.array([reward, 1 - reward])
+    trials = weight.sum(axis=1) + 1e-9
+    means = weight @ odds / trials
+    if trials.min() < FEWEST_TRIALS or means[0] <= means[1]:
+        return odds
+    variance = (weight * (odds - means[:, None]) ** 2).sum(axis=1)
+    # As many trials of the common width are taken for granted.
+    variance += SAME_WIDTH * variance.sum() / trials.sum()
+    variance /= trials + SAME_WIDTH
+    unlikely = (odds - means[:, None]) ** 2 / variance[:, None] + np.log(variance)[:, None]
+    return np.clip(0.5 * (unlikely[1] - unlikely[0]), -SUREST, SUREST)
+
+
 class Mixture:
     """The mixture model of one set of interactions, whose features are white noise around means."""
 
@@ -111,11 +132,15 @@ class Mixture:
         noise: tuple[float, float],  # the variance of contexts and of feedback around their means
         shared: bool,  # see `search.Family`
         one_right: bool,
+        recorded: bool = False,  # whether feedback was, so that clusters may differ in width
     ) -> None:
+        self.recorded = recorded
         self.data, self.noise, self.shared, self.one_right = data, noise, shared, one_right
         self._known = np.flatnonzero(np.isfinite(known_rate))
         self._known_odds = logit(known_rate[self._known])
         self.acted = np.eye(data.n_actions)[data.action]
+        # What means of contexts are shrunk towards, and as by how many trials.
+        self.prior, self.shrinkage = 0.0, SHRINKAGE
         self._squares = tuple((each**2).sum(axis=1) for each in (data.context, data.feedback))
 
     def completed(self, reward: np.ndarray) -> np.ndarray:
@@ -144,7 +169,10 @@ class Mixture:
         The context's score of each action, and the feedback's log-likelihood ratio of reward.
         """
         likelihood, share = self._context_likelihood(belief)
-        odds = self._feedback_odds(of_action(belief, self.data.action))
+        reward = of_action(belief, self.data.action)
+        odds = self._feedback_odds(reward)
+        if self.recorded:
+            odds = recalibrated(odds, reward)
         if self.one_right:
             probable, scores = softmax, share + likelihood
         else:
@@ -172,9 +200,9 @@ class Mixture:
         """Return the log-likelihood of each context in each state, and log-shares of actions."""
         context, (square, _), actions = self.data.context, self._squares, self.data.n_actions
         states = self._states(belief)
-        sums, counts = states.T @ context, states.sum(axis=0)
+        sums, counts = states.T @ context + self.shrinkage * self.prior, states.sum(axis=0)
         dot = context @ sums.T
-        weight = np.maximum(counts - states, 0.0) + SHRINKAGE
+        weight = np.maximum(counts - states, 0.0) + self.shrinkage
         along = (dot - states * square[:, None]) / weight
         length = ((sums**2).sum(axis=1) - 2 * states * dot + states**2 * square[:, None]) / (
             weight**2
@@ -184,7 +212,7 @@ class Mixture:
         distance = square[:, None] - 2 * along + length
         likelihood = -0.5 * (distance / variance + context.shape[1] * np.log(variance))
         if self.one_right:
-            rest = weight - SHRINKAGE + 1
+            rest = weight - self.shrinkage + 1
             return likelihood, np.log(rest / rest.sum(axis=1, keepdims=True))
         taken = counts[:actions] + counts[actions:]
         rate = (counts[:actions] + 1) / (taken + 2)
@@ -222,14 +250,20 @@ class Mixture:
         return sums, told
 
     def parameters(
-        self, belief: np.ndarray, context: np.ndarray, feedback: np.ndarray
+        self,
+        belief: np.ndarray,
+        context: np.ndarray,
+        feedback: np.ndarray,
+        prior: np.ndarray | float = 0.0,
+        shrinkage: float = SHRINKAGE,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return means of contexts in each state, and directions of the reward (M step).
 
         Contexts and feedback, centred by action, may be in other units than those of the model.
         """
         states = self._states(belief)
-        means = states.T @ context / (states.sum(axis=0) + SHRINKAGE)[:, None]
+        sums = states.T @ context + shrinkage * prior
+        means = sums / (states.sum(axis=0) + shrinkage)[:, None]
         sums, told = self._feedback_sums(feedback, of_action(belief, self.data.action))
         return means, sums / (told + SHRINKAGE / 2)[:, None]
 
@@ -248,7 +282,9 @@ class Mixture:
     def model(self, belief: np.ndarray) -> Model:
         """Return the linear evidence that a belief about all trials leads to."""
         data, actions = self.data, self.data.n_actions
-        means, direction = self.parameters(belief, data.context, data.feedback)
+        means, direction = self.parameters(
+            belief, data.context, data.feedback, self.prior, self.shrinkage
+        )
         weights, along = means.T / self.noise[0], direction.T / self.noise[1]
         counts = self._states(belief).sum(axis=0) + 1
         bias = np.log(counts / counts.sum()) - 0.5 * (means.T * weights).sum(axis=0)

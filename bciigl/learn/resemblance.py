@@ -44,6 +44,8 @@ def clusters_t(data: Prepared, probable: np.ndarray, seen: np.ndarray, fold: np.
         patterns, known = patterns @ axes, rest.context @ axes
         whole = np.atleast_2d(np.cov(known.T))
         between = patterns.T @ patterns / len(patterns)
+        if np.linalg.matrix_rank(whole) < len(whole):
+            return 0.0  # contexts that do not vary have no clusters
         farthest = 1 / np.sqrt(np.linalg.eigvals(np.linalg.solve(whole, between)).real.max())
         fits = []
         for scales in (farthest * DISTANCES, -farthest * np.append(0, DISTANCES)):

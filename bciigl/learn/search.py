@@ -28,7 +28,7 @@ from bciigl.learn.interactions import (
     of_action,
     run_means,
 )
-from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
+from bciigl.learn.mixture import SHRINKAGE, Mixture, Model, Whitening, softmax
 from bciigl.learn.resemblance import clusters_t
 
 # Singular pairs that are tried, each in both orders; fewer if some are surely no noise, by their
@@ -39,7 +39,7 @@ PAIRS, ABOVE_NOISE = 3, 1.1
 SCREENING, FINAL, ROUNDS = 12, 15, 2
 # More trials than this find nothing that fewer would not.
 MOST_SEARCHED = 100_000
-# How much an unlikely match rate counts: contexts that are not Gaussian fit anything.
+# How much an unlikely match rate counts.
 WRONG_RATE = 3.0
 # How steep the first guess is in the feedback's score, per SD.
 STEEPNESS = 3.0
@@ -50,6 +50,8 @@ CONVINCING, CLEARLY = 0.3, 3.0
 LEAST_OF_FOLDS = 0.95
 # What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
 CONTRARY = 3.0
+# As how many trials of seeing options counts for what imagining them is like, where it may count.
+SEEN = (10.0, 30.0, 100.0)
 # Of a view's variance, what is always taken for noise.
 LEAST_NOISE = 0.003
 # A mirror image that has come back: its belief is the same. And the largest t statistic told.
@@ -65,7 +67,7 @@ class Task(NamedTuple):
     weight: np.ndarray  # how much each trial counts where match and mismatch are told apart
     one_right: bool
     units: tuple[np.ndarray, np.ndarray]  # of the features of contexts and of feedback
-    # Whether they were recorded: Gaussian around their means, and contexts may leak into feedback.
+    # Whether they were recorded: answers may differ in width, and contexts may leak into feedback.
     recorded: bool = True
 
     def rows(self, index: np.ndarray) -> "Task":
@@ -94,10 +96,9 @@ class Found(NamedTuple):
 
         The mirror image is refined as this was; nothing is better than one that does not last.
         """
-        search, mixture, data = self.search, self.search.mixture, self.search.task.data
+        search, data = self.search, self.search.task.data
         belief, evidence = search.mirrored(self.belief)
         more = information(self.judged, data) - information(evidence, data)
-        more += mixture.context_fit(self.belief) - mixture.context_fit(belief)
         more += search.task.weight * orientation(self.judged, search.task.rate)
         same = np.abs(belief - self.belief).mean() < SAME or more.std() == 0
         return CERTAIN if same else float(np.clip(t_statistic(more), -CERTAIN, CERTAIN))
@@ -134,7 +135,8 @@ class Search:
             context=self._context @ left.matrix, feedback=self._feedback @ right.matrix
         )
         known_rate = np.where(data.catch, task.rate, np.nan)
-        self.mixture = Mixture(data, known_rate, (left.noise, right.noise), *self.family[1:])
+        noise = left.noise, right.noise
+        self.mixture = Mixture(data, known_rate, noise, *self.family[1:], task.recorded)
 
     def normalised_by(self, belief: np.ndarray) -> "Search":
         """Return the search by the noise that is left when a belief is taken out.
@@ -152,7 +154,25 @@ class Search:
         # Feedback that is exact must not make the decoder infinitely sure.
         least = (LEAST_NOISE * (each**2).mean() for each in (self._context, self._feedback))
         found._normalise(*map(Whitening.of, noise, least))
+        found._learn_from_seen(belief)
         return found
+
+    def _learn_from_seen(self, belief: np.ndarray) -> None:
+        """Shrink contexts' means towards what was seen, as far as contexts of other trials fit it.
+
+        Only where imagined options clearly resemble seen ones, and each its own the most.
+        """
+        alike, confusion = self.resemblance(belief)
+        if alike < CLEARLY or confusion > 0:
+            return
+        mixture, seen = self.mixture, self._seen()
+        means = mixture.parameters(belief, mixture.data.context, mixture.data.feedback)[0]
+        seen = seen * ((means * seen).sum() / (seen**2).sum())
+        fits = {}
+        for prior in ((0.0, SHRINKAGE), *((seen, strength) for strength in SEEN)):
+            mixture.prior, mixture.shrinkage = prior
+            fits[mixture.context_fit(belief).sum()] = prior
+        mixture.prior, mixture.shrinkage = fits[max(fits)]
 
     def centred(self) -> Prepared:
         """Return the data less what is constant in each run and is not of the reward."""
@@ -258,11 +278,10 @@ class Search:
         return information(evidence, task.data) - wrong / task.data.trials
 
     def likelihood(self, belief: np.ndarray, evidence: Evidence) -> float:
-        """Return the log-likelihood of contexts given feedback, up to a constant.
+        """Return how likely a belief makes the feedback, in nats up to a constant.
 
-        That of contexts, if they were recorded, and what they tell of feedback beyond its own
-        likelihood. Imagining an option may resemble seeing it: that is all that tells match from
-        mismatch where the match rate does not.
+        What they tell of feedback. Imagining an option may resemble seeing it: that is all that
+        tells match from mismatch where the match rate does not.
         """
         told = self.told(evidence).sum()
         if not self.task.recorded:
@@ -271,7 +290,7 @@ class Search:
         features = (self.task.data.n_actions - 1) * self.task.data.context.shape[1]
         resembles = -0.5 * features * np.log1p(-min(alike**2 / features, 0.99))
         resembles = resembles if alike > 0 else max(resembles - CONTRARY, 0.0)
-        return told + self.mixture.context_fit(belief).sum() + resembles
+        return told + resembles
 
     def best(self) -> tuple["Search", np.ndarray, Evidence]:
         """Return the search, refined, from the start that turns out best, its belief and evidence.

@@ -16,6 +16,7 @@ from bciigl.learn.interactions import (
     prepare,
     run_codes,
     run_means,
+    without_outliers,
 )
 
 CONTEXT, ACTION, FEEDBACK = np.ones((4, 2)), np.array([0, 1, 2, 1]), np.ones((4, 3))
@@ -200,3 +201,17 @@ def test_scaling_names_the_array_that_it_refuses(name):
         scaling.check_and_apply(np.ones(4), name, None)
     with pytest.raises(InputError, match="run must have one row for each of 4 trials, got 3"):
         scaling.check_and_apply(np.ones((4, 2)), name, np.zeros(3))
+
+
+def test_artefacts_are_cut_off_and_all_else_is_left():
+    values = np.random.default_rng(0).normal(size=(400, 3))
+    values[:, 2] = 0.0
+    values[7, 2] = 5.0  # nothing tells that this is far
+    spoiled = values.copy()
+    spoiled[3, 0] = 1e6
+    found = without_outliers(spoiled)
+    assert 3 < found[3, 0] < 5
+    same = np.abs(values) < 3
+    same[7, 2] = True
+    same[3, 0] = False
+    np.testing.assert_array_equal(found[same], values[same])

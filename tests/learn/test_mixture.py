@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from interactions import interactions, planted
 from scipy.special import expit, logit
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 from bciigl.learn.interactions import less_means, of_action
-from bciigl.learn.mixture import SHRINKAGE, TOLERANCE, Mixture, Whitening, softmax
+from bciigl.learn.mixture import SHRINKAGE, TOLERANCE, Mixture, Whitening, recalibrated, softmax
 
 TRIALS = 40
 UNKNOWN = np.full(TRIALS, np.nan)
@@ -296,3 +296,23 @@ def test_no_direction_has_less_noise_than_the_least():
 
 def test_softmax_of_huge_scores_is_finite():
     np.testing.assert_allclose(softmax(np.array([[1e4, 1e4, -1e4]])), [[0.5, 0.5, 0]])
+
+
+def test_clusters_of_different_widths_are_told_apart_by_their_widths():
+    rng = np.random.default_rng(0)
+    reward = np.arange(3000) % 3 == 0
+    odds = np.where(reward, rng.normal(1, 1, 3000), rng.normal(-1, 2, 3000))
+    expected = norm.logpdf(odds, 1, 1) - norm.logpdf(odds, -1, 2)
+    found = recalibrated(odds, 1.0 * reward)
+    # widths of 1000 trials are known within 5 %, and far tails are cut
+    near = np.abs(expected) < 6
+    np.testing.assert_allclose(found[near], expected[near], atol=0.6)
+    assert np.abs(found).max() <= 8
+    # the far tail on the match's side belongs to the wide cluster
+    assert recalibrated(np.append(odds, 9.0), np.append(1.0 * reward, 0.0))[-1] < 0
+
+
+def test_widths_of_few_trials_and_of_no_clusters_are_left_alone():
+    odds = np.random.default_rng(0).normal(size=60)
+    for reward in (np.full(60, 0.01), 1.0 * (odds < 0)):
+        np.testing.assert_array_equal(recalibrated(odds, reward), odds)

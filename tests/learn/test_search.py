@@ -280,6 +280,18 @@ def test_options_taken_for_others_are_confused():
         assert search.resemblance(others)[1] > 4
 
 
+def test_means_are_learned_from_what_was_seen_as_far_as_it_is_alike():
+    strengths = {}
+    for alike in (1.0, 0.5, 0.0, -0.9):
+        told = planted(0, alike=alike)
+        found = Search(task_of(told.data), Family()).normalised_by(1.0 * told.right)
+        strengths[alike] = found.mixture.shrinkage * np.any(found.mixture.prior)
+    # the more alike, the more trials it counts for; without a resemblance nothing is taken
+    assert strengths[1.0] >= strengths[0.5] > 0
+    assert strengths[1.0] > 10
+    assert strengths[0.0] == strengths[-0.9] == 0
+
+
 def test_what_is_told_is_less_where_rates_do_not_fit():
     task = task_of(planted(0).data)
     found = discover(task)
