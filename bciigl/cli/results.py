@@ -57,7 +57,7 @@ def echo_people(
         },
     }
     apart = f"{len(people)} people, each learned from and tested apart"
-    rows = {**results, "mean": means}
+    rows = {**results, "mean": means} if found["test_trials"] else results
     lines = [_about(found), apart, *_about_arrays(found), *_table_of_people(rows)]
     for person, each in results.items():
         lines += (f"{person}: {line}" for line in _verdicts(each, None))
