@@ -22,11 +22,54 @@ def echo_results(
     **further: Any,
 ) -> None:
     """Print results, of a dataset or of the arrays at `source`, and what else goes with them."""
-    trials, test = sessions["train"].interactions, sessions.get("test")
     options = None if dataset is None else dataset.protocol.task.options
+    found = _document(sessions, results, options)
+    lines = [_about(found), *_table(results), *_verdicts(results, options)]
+    if dataset is None:
+        found = {"arrays": source, **found, "normalised": _normalised(sessions), **further}
+        lines[1:1] = _about_arrays(found)
+    else:
+        found = _session_document(dataset, sessions, found) | further
+        lines = list(_session_in_words(found, lines))
+    echo(as_json, found, *lines)
+
+
+def echo_people(
+    people: dict[str, Sessions], results: dict[str, list[Result]], source: str, as_json: bool
+) -> None:
+    """Print the results of people who were learned from and tested apart, and their means."""
+    from bciigl.study.learning import mean_over_people
+
+    own = {person: _document(people[person], each, None) for person, each in results.items()}
+    first = next((each for each in people if "test" in people[each]), next(iter(people)))
+    means = mean_over_people(results.values())
+    found = {
+        "arrays": source,
+        "trials": sum(each["trials"] for each in own.values()),
+        **{name: own[first][name] for name in ("actions", "chance")},
+        "test_trials": sum(each["test_trials"] for each in own.values()),
+        "centred": own[first]["centred"],
+        "normalised": _normalised(people[first]),
+        "people": own,
+        "mean": {
+            each.learner_id: {"accuracy": each.accuracy, "interval": each.interval}
+            for each in means
+        },
+    }
+    apart = f"{len(people)} people, each learned from and tested apart"
+    rows = {**results, "mean": means} if found["test_trials"] else results
+    lines = [_about(found), apart, *_about_arrays(found), *_table_of_people(rows)]
+    for person, each in results.items():
+        lines += (f"{person}: {line}" for line in _verdicts(each, None))
+    echo(as_json, found, *lines)
+
+
+def _document(sessions: Sessions, results: list[Result], options: Any) -> dict[str, Any]:
+    """Return results as plain data."""
+    trials, test = sessions["train"].interactions, sessions.get("test")
     # By the means of their own runs is transductive.
     by_run = test is not None and test.interactions.run is not None
-    found = {
+    return {
         "trials": trials.trials,
         "actions": trials.n_actions,
         "chance": 100 / trials.n_actions,
@@ -34,13 +77,6 @@ def echo_results(
         "centred": f"centred by the {'means of their runs' if by_run else 'training mean'}",
         "learners": {each.learner_id: each.as_dict(options) for each in results},
     }
-    lines = list(_in_words(found, results, options))
-    if dataset is None:
-        found = {"arrays": source, **found}
-    else:
-        found = _session_document(dataset, sessions, found) | further
-        lines = list(_session_in_words(found, lines))
-    echo(as_json, found, *lines)
 
 
 def _session_document(dataset: Dataset, sessions: Sessions, found: dict) -> dict[str, Any]:
@@ -62,18 +98,56 @@ def _session_document(dataset: Dataset, sessions: Sessions, found: dict) -> dict
     }
 
 
-def _in_words(about: dict[str, Any], results: list[Result], options: Any) -> Iterator[str]:
-    """Give a short table of results, and each verdict with its reason."""
+def _normalised(sessions: Sessions) -> list[str]:
+    """Return which features of recorded arrays are in SDs of the noise."""
+    trials = sessions["train"].interactions
+    if trials.whitening is None:
+        return []
+    same = trials.feedback.shape[1] == trials.context.shape[1]
+    return ["context", "feedback"] if same else ["context"]
+
+
+def _about_arrays(about: dict[str, Any]) -> Iterator[str]:
+    """Say what was done to recorded arrays before they were learned from."""
+    if about.get("mixed_people"):
+        people = len(about["mixed_people"])
+        yield f"{people} people mixed in training and test; verdicts assume one person"
+    if about["normalised"]:
+        other = "; feedback is not: it has another number of features"
+        left = "" if "feedback" in about["normalised"] else other
+        yield f"{' and '.join(about['normalised'])} normalised by noise{left}"
+
+
+def _about(found: dict[str, Any]) -> str:
+    """Say what was learned from and tested on."""
+    tested = found["test_trials"]
+    return (
+        f"{found['trials']} trials, {found['actions']} actions (chance {found['chance']:.1f} %)"
+        + (f"; {tested} test contexts, {found['centred']}" if tested else "; no test labels")
+    )
+
+
+def _table(results: list[Result]) -> Iterator[str]:
+    """Give a short table of results."""
     from bciigl.report.results import cells
 
-    tested = about["test_trials"]
-    yield (
-        f"{about['trials']} trials, {about['actions']} actions (chance {about['chance']:.1f} %)"
-        + (f"; {tested} test contexts, {about['centred']}" if tested else "; no test labels")
-    )
     head = ("learner", "accuracy", "95 % interval", "verdict", "decoded match rates")
     for learner, accuracy, interval, verdict, rates in (head, *map(cells, results)):
         yield f"{learner:<14}{accuracy:>10}{interval:>17}  {verdict:<12}{rates}"
+
+
+def _table_of_people(results: dict[str, list[Result]]) -> Iterator[str]:
+    """Give a short table of results by person."""
+    width = max(map(len, (*results, "person"))) + 2
+    for place, (person, each) in enumerate(results.items()):
+        head, *rows = _table(each)
+        if not place:
+            yield f"{'person':<{width}}{head}"
+        yield from (f"{person:<{width}}{row}" for row in rows)
+
+
+def _verdicts(results: list[Result], options: Any) -> Iterator[str]:
+    """Give each verdict with its reason."""
     for each in results:
         if each.diagnosis:
             yield f"{each.learner_id}: {each.diagnosis.named(options)}"

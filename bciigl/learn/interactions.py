@@ -32,6 +32,7 @@ class Interactions:
     feedback: np.ndarray | None = None
     propensity: np.ndarray | None = None
     run: np.ndarray | None = None  # by its own number
+    person: np.ndarray | None = None  # whose trial it is; no learner gets it
     catch: np.ndarray | None = None
     match_rate: Any = None  # of catch trials, one number or one for each action
     n_actions: int | None = None  # by default one more than the largest action
@@ -44,9 +45,13 @@ class Interactions:
 
     def rows(self, index: np.ndarray) -> "Interactions":
         """Return some of the trials."""
-        names = ("context", "action", "feedback", "propensity", "run", "catch")
+        names = ("context", "action", "feedback", "propensity", "run", "person", "catch")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(self, **{name: each[index] for name, each in given.items()})
+        some = replace(self, **{name: each[index] for name, each in given.items()})
+        if self.catch is not None and np.any(self.catch) and not np.any(some.catch):
+            # A match rate that is known of catch trials says nothing where there are none.
+            return replace(some, catch=None, match_rate=None)
+        return some
 
 
 class Prepared(NamedTuple):
@@ -128,16 +133,24 @@ def check_actions(action: np.ndarray, n_actions: int | None) -> int:
     return int(count)
 
 
-def check_whole(values: np.ndarray, name: str, rows: int | None = None) -> np.ndarray:
+def check_whole(
+    values: np.ndarray, name: str, rows: int | None = None, unit: str = "trials"
+) -> np.ndarray:
     """Return whole numbers, one per trial, as int, or raise `InputError`."""
-    values = check_vector(values, name, rows)
+    values = check_vector(values, name, rows, unit=unit)
     odd = (values % 1 != 0) | (np.abs(values) > 2**53)  # larger ones are not told apart
     if odd.any():
         raise InputError(f"{name} must be whole numbers, got {values[odd][0]:g}")
     return values.astype(int)
 
 
-def _checked(values: np.ndarray, name: str, rows: int | None = None, axes: int = 1) -> np.ndarray:
+def _checked(
+    values: np.ndarray,
+    name: str,
+    rows: int | None = None,
+    axes: int = 1,
+    unit: str = "trials",
+) -> np.ndarray:
     """Return finite numbers, a row or one of them per trial, as float64, or raise `InputError`."""
     try:
         array = np.asarray(values)
@@ -151,10 +164,10 @@ def _checked(values: np.ndarray, name: str, rows: int | None = None, axes: int =
         place = tuple(np.argwhere(odd)[0].tolist())
         raise InputError(f"{name} must be finite numbers, got {array[place]} at {place}")
     if array.ndim != axes or 0 in array.shape:
-        shape = "(trials,)" if axes == 1 else "(trials, features)"
+        shape = f"({unit},)" if axes == 1 else f"({unit}, features)"
         raise InputError(f"{name} must be of shape {shape}, got {array.shape}")
     if rows not in (None, len(array)):
-        raise InputError(f"{name} must have one row for each of {rows} trials, got {len(array)}")
+        raise InputError(f"{name} must have one row for each of {rows} {unit}, got {len(array)}")
     return array
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,15 +19,15 @@ from bciigl.learn.interactions import InputError, Interactions, check_vector, ch
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.truth import Session, Truth
-from bciigl.study.statistics import share_with_interval
+from bciigl.study.recorded import Sessions, array_name, check_person, normalise, people_of
+from bciigl.study.statistics import Mean, mean_of, share_with_interval, within
 
 FIFTHS = 5
-Sessions = Mapping[str, Session]
-"""What is learned from, ``"train"``, and what it is tested on, ``"test"``, if there is such."""
 
 _REQUIRED = ("context", "action", "feedback")
-_KNOWN = (*_REQUIRED, "run", "propensity", "catch", "match_rate", "reward", "label")
-_KNOWN += ("test_context", "test_label", "test_run")
+_KNOWN = (*_REQUIRED, "run", "person", "propensity", "catch", "match_rate", "reward", "label")
+_KNOWN += ("test_context", "test_label", "test_run", "test_person")
+_KNOWN += ("noise", "noise_run", "noise_person")
 
 
 class ArraysError(BciiglError):
@@ -54,14 +54,16 @@ def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
 def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
     """Return arrays, by the names that files have for them, as sessions."""
     given = arrays.get
-    names = ("action", "feedback", "propensity", "run", "catch", "match_rate")
+    names = ("action", "feedback", "propensity", "run", "person", "catch", "match_rate")
     train = Interactions(arrays["context"], **{name: given(name) for name in names})
     sessions = {"train": Session(train, _truth(given("label"), given("reward")))}
-    if "test_context" in arrays:
-        test = Interactions(arrays["test_context"], run=given("test_run"))
-        sessions["test"] = Session(test, _truth(given("test_label")))
-    elif "test_label" in arrays or "test_run" in arrays:
-        raise InputError("array test_context is missing")
+    for name in ("test", "noise"):
+        if (context := array_name(name, "context")) in arrays:
+            of_rows = {each: given(array_name(name, each)) for each in ("run", "person")}
+            rows = Interactions(arrays[context], **of_rows)
+            sessions[name] = Session(rows, _truth(given(f"{name}_label")))
+        elif any(each.startswith(f"{name}_") for each in arrays):
+            raise InputError(f"array {context} is missing")
     return check_sessions(sessions)
 
 
@@ -79,14 +81,13 @@ def _truth(label: np.ndarray | None, reward: np.ndarray | None = None) -> Truth 
 
 def check_sessions(sessions: Sessions) -> dict[str, Session]:
     """Return sessions whose arrays fit together, with the number of actions in them."""
-    found = {
-        name: _session(each, "" if name == "train" else "test_") for name, each in sessions.items()
-    }
+    found = {name: _session(each, name) for name, each in sessions.items()}
     train = found["train"].interactions
     features = train.context.shape[1]
-    for given, _ in found.values():
+    for name, (given, _) in found.items():
         if (got := given.context.shape[1]) != features:
-            raise InputError(f"test_context must have {features} features, got {got}")
+            context = array_name(name, "context")
+            raise InputError(f"{context} must have {features} features, got {got}")
     labels = [truth.meant for _, truth in found.values() if truth and truth.meant is not None]
     shown = np.concatenate([train.action, *labels])
     n_actions = train.n_actions
@@ -102,31 +103,34 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
     }
 
 
-def _session(session: Session, prefix: str) -> Session:
+def _session(session: Session, name: str) -> Session:
     """Return a session whose arrays are what they should be, each by itself."""
     given, truth = session
-    context = inputs.check_matrix(given.context, f"{prefix}context")
+    unit = "frames" if name == "noise" else "trials"
+    context = inputs.check_matrix(given.context, array_name(name, "context"), unit=unit)
     rows = len(context)
-    whole = {
-        name: check_whole(getattr(given, name), f"{prefix}{name}", rows)
-        for name in ("action", "run")
-        if getattr(given, name) is not None
+    checks = {"action": check_whole, "run": check_whole, "person": check_person}
+    checked = {
+        each: check(getattr(given, each), array_name(name, each), rows, unit)
+        for each, check in checks.items()
+        if getattr(given, each) is not None
     }
     rate = given.match_rate
     if rate is not None:
         rate = check_vector(np.atleast_1d(rate), "match_rate").reshape(np.shape(rate))[()]
     if truth is not None:
         meant, match = truth.meant, truth.match
+        label, reward = array_name(name, "label"), array_name(name, "reward")
         if meant is not None:
-            meant = check_whole(meant, f"{prefix}label", rows)
+            meant = check_whole(meant, label, rows)
             low, high = meant.min(), meant.max()
             if low < 0 or high >= inputs.MOST_ACTIONS:
                 known = f"actions from 0 to {inputs.MOST_ACTIONS - 1}"
-                raise InputError(f"{prefix}label must be {known}, got {low} to {high}")
+                raise InputError(f"{label} must be {known}, got {low} to {high}")
         if match is not None:
-            match = check_vector(match, f"{prefix}reward", rows)
+            match = check_vector(match, reward, rows)
         truth = replace(truth, meant=meant, match=match)
-    return Session(replace(given, context=context, match_rate=rate, **whole), truth)
+    return Session(replace(given, context=context, match_rate=rate, **checked), truth)
 
 
 def select(
@@ -135,7 +139,8 @@ def select(
     """Return the trials of some runs to learn from, and of some to be tested on.
 
     If test runs are asked for and the test contexts have no runs, but there are as many of them as
-    trials, these are of the same runs as the trials.
+    trials, these are of the same runs as the trials. Frames of noise whose runs are known are those
+    of the runs to learn from.
     """
     chosen = dict(sessions)
     if test_runs is not None:
@@ -147,6 +152,11 @@ def select(
         chosen["test"] = _of_runs(test, "test_run", test_runs)
     if train_runs is not None:
         chosen["train"] = _of_runs(sessions["train"], "run", train_runs)
+        if "noise" in sessions and (run := sessions["noise"].interactions.run) is not None:
+            mine = np.isin(run, list(train_runs))
+            if not mine.any():
+                raise ArraysError("noise_run: there are no frames of the runs to learn from")
+            chosen["noise"] = sessions["noise"].rows(mine)
     return chosen
 
 
@@ -229,13 +239,13 @@ def learn_with(
     sessions: Sessions, learners: Sequence[str], *, report: Notify = silent, **how: Any
 ) -> list[Result]:
     """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
-    results = []
+    results, person = [], "".join(f"person {each}: " for each in people_of(sessions))
     for each in learners:
-        report(f"learning with {each}")
+        report(f"{person}learning with {each}")
         try:
             results.append(learn_from(sessions, each, **how))
         except InputError as error:
-            raise InputError(f"{each}: {error}") from error
+            raise InputError(f"{person}{each}: {error}") from error
     return results
 
 
@@ -246,8 +256,12 @@ def learn_from(
 
     Test contexts are centred by the mean of their own run where runs are known, otherwise by the
     training mean. `one_right` says whether exactly one action is right for each context, `seed` is
-    that of learners that draw random numbers.
+    that of learners that draw random numbers. Trials of several people are refused: see
+    `bciigl.study.recorded.by_person`.
     """
+    if len(people := people_of(sessions)) > 1:
+        raise InputError(f"the trials are of {len(people)} people: take each apart by by_person")
+    sessions = normalise(sessions)
     if isinstance(learner, str):
         learners_for(sessions, [learner])
         learner = LEARNERS.get(learner)
@@ -261,6 +275,16 @@ def learn_from(
     np.add.at(confusion, (right, chosen), 1)
     share = share_with_interval(np.sum(chosen == right), len(right))
     return Result(learner.id, fitted, *share, confusion)
+
+
+def mean_over_people(results: Iterable[Sequence[Result]]) -> list[Result]:
+    """Return the mean accuracy of each learner over people, with its 95 % interval."""
+    means = []
+    for of_learner in zip(*results, strict=True):
+        tested = [each.accuracy for each in of_learner if each.accuracy is not None]
+        mean = within(mean_of(tested), 0.0) if tested else Mean(None, None, None)
+        means.append(Result(of_learner[0].learner_id, None, mean.mean, mean.interval))
+    return means
 
 
 def fit_learner(

@@ -4,7 +4,6 @@ import json
 import shutil
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -201,15 +200,10 @@ def learning_curve(
         report(f"learning curve of {name}")
         for count in after:
             some = select(sessions, runs[:count], None)
-            train, truth = some["train"]
-            if train.catch is not None and not train.catch.any():
-                # A match rate that is known of catch trials says nothing where there were none.
-                train = replace(train, catch=None, match_rate=None)
-                some["train"] = Session(train, truth)
             whole = count == len(runs)
             result = finished if whole else _learned(some, name, seed, one_right)
             if result is not None:
-                (low, high), trials = result.interval, train.trials
+                (low, high), trials = result.interval, some["train"].interactions.trials
                 scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
                 points.append(CurvePoint(learner_id=name, runs=count, **scored))
     return points

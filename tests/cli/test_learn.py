@@ -9,6 +9,7 @@ import pytest
 from interactions import CLEAR, arrays_of, session
 
 from bciigl.learn import ActionInclusiveIGL, load_learner
+from bciigl.recording.calibration import read_calibration
 
 TRAIN, TEST = (session(seed, trials=trials, **CLEAR) for seed, trials in ((0, 240), (1, 60)))
 DATA = arrays_of(TRAIN, TEST)
@@ -305,3 +306,75 @@ def test_same_seed_gives_the_same_bytes(bciigl, npz, tmp_path):
     bciigl("learn", path, "--seed", 7, "--learner", "igl_full_ci", "--out", tmp_path / "kept")
     assert load_learner(tmp_path / "kept").random_state == 7
     refused(bciigl("learn", path, "--seed", "-1"), "--seed")
+
+
+def of_people() -> dict[str, np.ndarray]:
+    """Return the arrays of two people who imagine the same things by different patterns."""
+    anna = {name: each for name, each in TESTED.items() if each is not None}
+    ben = {**anna, **{name: -anna[name] for name in ("context", "test_context")}}
+    both = {name: np.concatenate([anna[name], ben[name]]) for name in anna}
+    frames = np.random.default_rng(0).standard_normal((100, 6))
+    ids = {"person": 240, "test_person": 60, "noise_person": 50}
+    named = {name: np.repeat(["anna", "ben"], rows) for name, rows in ids.items()}
+    return {**both, **named, "noise": frames}
+
+
+def test_people_have_a_row_each_and_a_mean(bciigl, npz):
+    arguments = ("--learner", "ai_igl", "--learner", "transfer")
+    result = bciigl("learn", npz(**of_people()), *arguments)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0] == "person anna: learning with ai_igl ..."
+    first, apart, noise, head, *rows = result.stdout.splitlines()
+    assert first.startswith("480 trials, 3 actions (chance 33.3 %); 120 test contexts, centred by")
+    assert apart == "2 people, each learned from and tested apart"
+    assert noise == "context and feedback normalised by noise"
+    assert head.split()[:3] == ["person", "learner", "accuracy"]
+    table = [row.split()[:3] for row in rows[:6]]
+    assert [each[:2] for each in table] == [
+        [person, learner] for person in ("anna", "ben", "mean") for learner in arguments[1::2]
+    ]
+    assert all(float(accuracy) > 95 for _, learner, accuracy in table if learner == "ai_igl")
+    assert rows[6].startswith("anna: ai_igl: trust: ")
+    found = document(bciigl("learn", npz(**of_people()), *arguments, "--json").stdout)
+    assert found["normalised"] == ["context", "feedback"]
+    own = [each["learners"]["ai_igl"]["accuracy"] for each in found["people"].values()]
+    assert found["mean"]["ai_igl"]["accuracy"] == pytest.approx(np.mean(own))
+    assert [each["trials"] for each in found["people"].values()] == [240, 240]
+
+
+def test_people_are_mixed_where_it_is_asked_for_and_said(bciigl, npz):
+    arguments = ("--learner", "ai_igl", "--mix-people")
+    lines = bciigl("learn", npz(**of_people()), *arguments).stdout.splitlines()
+    assert lines[1] == "2 people mixed in training and test; verdicts assume one person"
+    found = document(bciigl("learn", npz(**of_people()), *arguments, "--json").stdout)
+    assert found["mixed_people"] == ["anna", "ben"]
+    assert found["learners"]["ai_igl"]["accuracy"] < 90
+    refused(bciigl("learn", npz(**DATA), *arguments), "there is no array person")
+    unknown = npz(**{**of_people(), "test_person": None})
+    refused(bciigl("learn", unknown), f"{unknown}: array test_person is missing")
+
+
+def test_feedback_that_is_not_normalised_is_said(bciigl, npz):
+    more = np.hstack([DATA["feedback"], DATA["feedback"][:, :2]])
+    noise = np.random.default_rng(0).standard_normal((100, 6))
+    path = npz(**{**TESTED, "feedback": more, "noise": noise})
+    lines = bciigl("learn", path, "--learner", "ai_igl").stdout.splitlines()
+    other = "feedback is not: it has another number of features"
+    assert lines[1] == f"context normalised by noise; {other}"
+
+
+def test_learners_of_people_are_kept_apart_with_what_normalised_their_contexts(
+    bciigl, npz, tmp_path
+):
+    arrays = of_people()
+    arguments = ("--learner", "ai_igl", "--out", tmp_path / "kept")
+    result = bciigl("learn", npz(**arrays), *arguments)
+    assert result.stdout.splitlines()[-1] == f"wrote ai_igl of each person to {tmp_path / 'kept'}"
+    for person in ("anna", "ben"):
+        folder = tmp_path / "kept" / person
+        whitening = read_calibration(folder / "calibration.npz").whitening
+        mine = arrays["test_person"] == person
+        chosen = load_learner(folder).predict(
+            arrays["test_context"][mine] @ whitening, run=arrays["test_run"][mine]
+        )
+        assert np.mean(chosen == arrays["test_label"][mine]) > 0.95
