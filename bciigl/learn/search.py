@@ -48,8 +48,9 @@ STEEPNESS = 3.0
 CONVINCING, CLEARLY = 0.3, 3.0
 # Of what folds tell of unseen trials: all trials together that tell less have lost it.
 LEAST_OF_FOLDS = 0.95
-# What it costs to believe that imagining an option resembles the contrary of seeing it, nats.
-CONTRARY = 3.0
+# What it costs to believe that imagining an option resembles the contrary of seeing it, or seeing
+# another one, nats.
+CONTRARY, EXCHANGED = 3.0, 20.0
 # As how many trials of seeing options counts for what imagining them is like, where it may count.
 SEEN = (10.0, 30.0, 100.0)
 # Of a view's variance, what is always taken for noise.
@@ -90,6 +91,10 @@ class Found(NamedTuple):
     judged: Evidence  # what all other trials say about each
     without: list[Model]  # from all folds but one
     unseen: Evidence  # what these say about the fold
+
+    def likelihood(self) -> float:
+        """Return how likely this makes the feedback of unseen folds: see `Search.likelihood`."""
+        return self.search.likelihood(self.belief, self.unseen)
 
     def mirrored_t(self) -> float:
         """Return how much better this is than with match and mismatch exchanged, as a t statistic.
@@ -286,11 +291,12 @@ class Search:
         told = self.told(evidence).sum()
         if not self.task.recorded:
             return told
-        alike = np.trace(self._likeness(belief))
+        alike = self._likeness(belief)
+        own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
         features = (self.task.data.n_actions - 1) * self.task.data.context.shape[1]
-        resembles = -0.5 * features * np.log1p(-min(alike**2 / features, 0.99))
-        resembles = resembles if alike > 0 else max(resembles - CONTRARY, 0.0)
-        return told + resembles
+        nats = -0.5 * features * np.log1p(-np.minimum(np.square([own, best]) / features, 0.99))
+        nats[0] -= CONTRARY * (own < 0)
+        return told + max(nats[0], nats[1] - EXCHANGED, 0.0)
 
     def best(self) -> tuple["Search", np.ndarray, Evidence]:
         """Return the search, refined, from the start that turns out best, its belief and evidence.
@@ -370,11 +376,16 @@ def discover(task: Task) -> Found:
         if not family.shared and task.recorded:
             # Directions of actions' own would take what leaks for any reward.
             enough |= clean is not task or t_statistic(most) > CLEARLY
+            enough |= family.one_right != task.one_right
         if enough:
             break
         found = _found(Search(clean, family))
         told = found.search.told(found.unseen)
-        if best is None or t_statistic(told - most) > (0.0 if family.shared else CLEARLY):
+        if best is None or (
+            found.likelihood() > best.likelihood()
+            if family.shared
+            else t_statistic(told - most) > CLEARLY
+        ):
             best, most = found, told
     return best
 
