@@ -29,7 +29,7 @@ class Calibration(NamedTuple):
         The person's response, as weights of `bciigl.protocol.hrf.basis`; () is fmrisim's.
     whitening : array or None
         What makes estimates uncorrelated, in SDs of the noise: (voxels, components), or a factor
-        for each of more than 1000 voxels. None leaves them in the scanner's units.
+        for each voxel (of more than 1000, or of windows). None leaves them in the scanner's units.
     autocorrelation : float or None
         That of the noise, from a frame to the next; None to estimate it from the run's own frames.
     """
@@ -117,12 +117,13 @@ class Calibrator:
     def _add_windows(self, frames: Frames) -> None:
         """Add a run in which each event has frames of its own, which no course connects.
 
-        Nothing can be taken out of them but their mean: what events evoke counts as noise, too.
+        Nothing can be taken out of them but their mean, so what events evoke counts as noise, too:
+        voxels are scaled, but not made uncorrelated, by which most of it would be lost.
         """
         for series in checked(frames, self._protocol, self._protocol.task.events).values():
             present, _ = glm.frames_there(series)
             if len(present) > 1:
-                self._noise = self._noise or Scatter(series.shape[1])
+                self._noise = self._noise or Scatter(series.shape[1], between=False)
                 self._noise.add(present - present.mean(axis=0), len(present) - 1)
                 self._calibration = None
 

@@ -136,7 +136,8 @@ def _timing(protocol: Protocol) -> Iterator[str]:
         yield f"{series}, in which events {lasted}; {guess}."
     else:
         trial = f"so that a trial took {trial_seconds(protocol):g} s"
-        yield f"All events shared one series; they {lasted}, {trial}, and {guess}."
+        seen = "; guesses were judged while they were seen" if timing.together else ""
+        yield f"All events shared one series; they {lasted}, {trial}, and {guess}{seen}."
     yield f"A frame was recorded every {timing.tr:g} s (TR)."
     if timing.burn_in:
         yield f"Each run began with {timing.burn_in:g} s of rest."
@@ -311,8 +312,8 @@ def _calibration(protocol: Protocol) -> Iterator[str]:
         )
     if estimate.normalise and estimate.method == "window":
         yield (
-            "Estimates were normalised: multiplied by the inverse square root of the covariance "
-            "between voxels of all frames of the training runs, less their mean, which was shrunk."
+            "Estimates were normalised: divided, voxel by voxel, by the SD of the frames of the "
+            "training runs."
         )
     elif estimate.normalise:
         yield (
