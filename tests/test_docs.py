@@ -29,5 +29,5 @@ def test_links_within_the_project_lead_somewhere(page):
 
 def test_commands_in_the_documentation_exist(bciigl):
     text = "".join(page.read_text() for page in PAGES)
-    for group, command in set(re.findall(r"bciigl (protocol|subject) ([a-z]+)", text)):
+    for group, command in set(re.findall(r"bciigl (protocol|subject) ([a-z-]+)", text)):
         assert bciigl(group, command, "--help").exit_code == 0, (group, command)

@@ -197,6 +197,11 @@ def _built_in() -> Subject:
 def _from_folder(folder: Path) -> Subject:
     files = ("template.nii.gz", "mask.nii.gz", "subject.json")
     missing = [name for name in files if not (folder / name).is_file()]
+    if (folder / "windows.npz").exists():
+        raise SubjectError(
+            f"{folder}: is a recorded subject, without a model of its brain; experiments with it "
+            "are loaded from a protocol file, which takes its times from there"
+        )
     if missing:
         what = "has no " + " and no ".join(missing) if folder.is_dir() else "no such folder"
         raise SubjectError(f"{folder}: {what}; bciigl subject fit writes subjects")

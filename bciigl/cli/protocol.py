@@ -84,19 +84,24 @@ def _echo(report: CheckReport) -> None:
 
 
 def _in_words(protocol: Protocol) -> str:
+    from bciigl.protocol.recorded import caveat
     from bciigl.protocol.summary import summary
 
     facts = summary(protocol)
     options = ", ".join(map(str, protocol.task.options))
     catch = f" ({facts['catch_trials']} catch trials)" if facts["catch_trials"] else ""
     runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']} runs"
+    said = caveat(protocol)
+    scanner = (
+        f"a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
+        f" {facts['test_scanner_hours']:.1f} h more to test"
+    )
     return (
         f"  {len(protocol.task.options)} options ({options}), guesses by chance match"
         f" {facts['chance']:.1f} % of the time\n"
         f"  {facts['trials']} trials{catch} in {runs}, {facts['trial_seconds']:g} s a trial;"
         f" the agent guesses {facts['decision_seconds']:g} s into it\n"
-        f"  a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
-        f" {facts['test_scanner_hours']:.1f} h more to test"
+        f"  {said or scanner}"
     )
 
 

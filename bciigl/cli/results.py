@@ -81,12 +81,14 @@ def _document(sessions: Sessions, results: list[Result], options: Any) -> dict[s
 
 def _session_document(dataset: Dataset, sessions: Sessions, found: dict) -> dict[str, Any]:
     """Return the results of a recorded session as plain data."""
+    from bciigl.protocol.recorded import caveat
     from bciigl.protocol.summary import summary
     from bciigl.study.learning import matches_by_fifths
 
     about, protocol = summary(dataset.protocol), dataset.protocol
     return {
         "protocol": protocol.name,
+        **({"caveat": said} if (said := caveat(protocol)) else {}),
         "noise": protocol.brain.noise,
         "seed": protocol.seed,
         "agent": protocol.agent.policy,
@@ -157,6 +159,8 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
     """Give the table of a recorded session, and what it would cost in a scanner."""
     noise, agent = f"noise {about['noise']:g}", f"{about['agent']} guesses"
     yield f"{about['protocol']}: {noise}, seed {about['seed']}, {agent}"
+    if "caveat" in about:
+        yield about["caveat"]
     yield from table
     if (fifths := about["matches_by_fifths"]) is not None:
         rates = " ".join("-" if each is None else f"{each:.0f}" for each in fifths)
@@ -167,8 +171,13 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
             f"guesses came {late['median']:.1f} ms after the decision was due (median), "
             f"{late['largest']:.1f} ms at most"
         )
-    yield (
+    if "caveat" not in about:  # its trials are shorter than any task's
+        yield _scanner(about)
+    yield f"recorded in {about['out']}"
+
+
+def _scanner(about: dict[str, Any]) -> str:
+    return (
         f"in a real scanner: {about['scanner_hours']:.1f} h to learn, "
         f"{about['test_scanner_hours']:.1f} h more to test"
     )
-    yield f"recorded in {about['out']}"

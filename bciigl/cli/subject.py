@@ -12,13 +12,15 @@ from bciigl.cli.progress import steps
 
 if TYPE_CHECKING:
     from bciigl.brain import Subject
+    from bciigl.brain.recorded import RecordedSubject
 
 
 @click.group()
 def subject() -> None:
-    """Fit subjects to recordings, and show their noise.
+    """Make subjects of recordings, and show them.
 
-    A protocol names its subject in brain.subject: brainiak, or a folder that `fit` wrote.
+    A protocol names its subject in brain.subject: brainiak, or a folder that `fit` or
+    `from-recording` wrote.
     """
 
 
@@ -54,22 +56,130 @@ def fit(bold: str, out: str, as_json: bool, **how: Any) -> None:
 
 
 @subject.command()
+@click.argument("bold", metavar="BOLD.nii.gz...", nargs=-1, required=True, type=click.Path())
+@path_option(
+    "--events",
+    "BIDS table of events of each recording, in their order; or one with a column run.",
+    metavar="FILE",
+    multiple=True,
+    required=True,
+)
+@path_option("--out", "Where to write.", required=True)
+@click.option("--column", default="trial_type", show_default=True, help="What was shown.")
+@click.option("--skip", metavar="NAME", multiple=True, help="Not to be used; may be repeated.")
+@click.option(
+    "--lag",
+    type=click.FloatRange(0, 30),
+    default=5.0,
+    show_default=True,
+    help="Seconds from an onset to its response.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Frames of a response.",
+)
+@click.option(
+    "--voxels",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="As many voxels, those that respond most to any event.",
+)
+@path_option("--mask", "Choose voxels from this mask (NIfTI).", metavar="FILE")
+@click.option("--test-runs", metavar="N,N,...", help="To test on; by default the last third.")
+@click.option("--tr", type=float, help="Seconds per volume, where the files do not say.")
+@json_option
+def from_recording(
+    bold: tuple[str, ...], events: tuple[str, ...], out: str, as_json: bool, **how: Any
+) -> None:
+    """Make a recorded subject: a brain of real responses.
+
+    BOLD.nii.gz are the runs of a labelled recording, preprocessed as you like, with a table of
+    events each (onset, duration, trial_type). What was shown are the options that a protocol can
+    have. Events called match and mismatch are judgments. Writes subject.json, windows.npz and
+    mask.nii.gz into FOLDER, which a protocol can then name in brain.subject.
+    """
+    from bciigl.base.files import written_folder
+    from bciigl.brain.from_recording import subject_from_recording
+
+    how["test_runs"] = _numbers(how["test_runs"])
+    name = os.path.basename(os.path.abspath(out))
+    with written_folder(out) as temporary, steps() as report:
+        made = subject_from_recording(bold, events, name=name, report=report, **how)
+        made.write_files(temporary)
+    words = f"wrote {out}; use it in a protocol with brain.subject: {out}"
+    echo(as_json, {"folder": out, **_recorded_document(made)}, words, _recorded_in_words(made))
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        said = f"{text!r} should be numbers of runs, such as 9,10"
+        raise click.BadParameter(said, param_hint="--test-runs") from None
+
+
+@subject.command()
 @click.argument("name", metavar="[SUBJECT]", default="brainiak")
 @path_option("--out", "Also write it to a new folder.")
 @json_option
 def show(name: str, out: str | None, as_json: bool) -> None:
     """Show a subject's grid and the strength of each of its noise sources.
 
-    SUBJECT is brainiak (the default, a real head that brainiak ships) or a folder that `fit` wrote.
+    SUBJECT is brainiak (the default, a real head that brainiak ships) or a folder that `fit` or
+    `from-recording` wrote.
     With --out its template and mask can be opened in a viewer, to draw a region on.
     """
     from bciigl.brain import load_subject
+    from bciigl.brain.recorded import is_recorded, load_recorded
 
+    if is_recorded(name) and out is None:
+        recorded = load_recorded(name)
+        echo(as_json, _recorded_document(recorded), _recorded_in_words(recorded))
+        return
     shown = load_subject(name)
     if out is not None:
         shown.save(out, source=name)
     wrote = [] if out is None else [f"wrote {out}"]
     echo(as_json, _as_document(shown), _in_words(shown), *wrote)
+
+
+def _recorded_document(subject: RecordedSubject) -> dict[str, Any]:
+    about = subject.about
+    return {
+        "name": about.name,
+        "kind": about.kind,
+        "voxels": len(subject.region),
+        "tr": about.tr,
+        "lag": about.lag,
+        "frames": about.frames,
+        "runs": about.runs,
+        "test_runs": about.test_runs,
+        "labelled": about.labelled,
+        "windows": {
+            each: {name: len(subject.pool(each, name)) for name in ("train", "test")}
+            for each in about.categories
+        },
+    }
+
+
+def _recorded_in_words(subject: RecordedSubject) -> str:
+    about, facts = subject.about, _recorded_document(subject)
+    counts = (
+        f"{each} {count['train']} + {count['test']}" for each, count in facts["windows"].items()
+    )
+    judged = "judgments are real ones" if about.labelled else "judgments will be added (brain.cnr)"
+    return (
+        f"{about.name}: recorded, {facts['voxels']} voxels, TR {about.tr:g} s; windows of "
+        f"{about.frames} x {about.tr:g} s, {about.lag:g} s after onset\n"
+        f"  windows to learn from + to test on: {', '.join(counts)}\n"
+        f"  runs to test on: {', '.join(map(str, about.test_runs))} of {len(about.runs)}; {judged}"
+    )
 
 
 def _as_document(subject: Subject) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Calibration(NamedTuple):
         The person's response, as weights of `bciigl.protocol.hrf.basis`; () is fmrisim's.
     whitening : array or None
         What makes estimates uncorrelated, in SDs of the noise: (voxels, components), or a factor
-        for each of more than 1000 voxels. None leaves them in the scanner's units.
+        for each voxel (of more than 1000, or of windows). None leaves them in the scanner's units.
     autocorrelation : float or None
         That of the noise, from a frame to the next; None to estimate it from the run's own frames.
     """
@@ -61,7 +61,9 @@ class Calibrator:
         self._protocol = protocol
         self._regresses, self._normalises = how.method == "glm", how.normalise
         self._fits = self._regresses and how.hrf == "individual"
+        self._has_rest = how.method != "window"
         self._runs, self._response = 0, ()
+        self._noise: Scatter | None = None
         self._lagged = np.zeros(2)  # products of neighbouring frames' noise, and its squares
         self._calibration: Calibration | None = UNCALIBRATED
 
@@ -76,6 +78,9 @@ class Calibrator:
         if not self._fits and not self._normalises:
             return
         with one_thread():
+            if not self._has_rest:
+                self._add_windows(frames)
+                return
             windows = list(self._windows(frames))
             if not windows:  # all frames are missing
                 return
@@ -100,13 +105,27 @@ class Calibrator:
         """What is known from the runs so far."""
         if self._calibration is None:
             with one_thread():
-                found = self._noise.whitening(self._statistics.innovations)
+                total = self._statistics.innovations if self._has_rest else self._noise
+                found = self._noise.whitening(total)
             self._calibration = Calibration(
                 self._response,
                 found if self._normalises else None,
                 glm.rounded(*self._lagged) if self._regresses else None,
             )
         return self._calibration
+
+    def _add_windows(self, frames: Frames) -> None:
+        """Add a run in which each event has frames of its own, which no course connects.
+
+        Nothing can be taken out of them but their mean, so what events evoke counts as noise, too:
+        voxels are scaled, but not made uncorrelated, by which most of it would be lost.
+        """
+        for series in checked(frames, self._protocol, self._protocol.task.events).values():
+            present, _ = glm.frames_there(series)
+            if len(present) > 1:
+                self._noise = self._noise or Scatter(series.shape[1], between=False)
+                self._noise.add(present - present.mean(axis=0), len(present) - 1)
+                self._calibration = None
 
     def _windows(self, frames: Frames) -> Iterator[tuple[np.ndarray, glm.Window, tuple[int, ...]]]:
         """Yield the frames there in each stretch of a run, its events, and of which kinds they are.

@@ -21,10 +21,11 @@ def normalised(values: np.ndarray, whitening: Whitening) -> np.ndarray:
 
 
 class Scatter:
-    """Sums of products of values between voxels, which add up over runs."""
+    """Sums of products of values between voxels, which add up over runs; or of squares alone."""
 
-    def __init__(self, voxels: int) -> None:
-        self.products = np.zeros((voxels,) * (2 if voxels <= MOST_VOXELS else 1))
+    def __init__(self, voxels: int, *, between: bool = True) -> None:
+        between = between and voxels <= MOST_VOXELS
+        self.products = np.zeros((voxels,) * (2 if between else 1))
         self.freedom = 0
 
     def add(self, values: np.ndarray, freedom: int) -> None:

@@ -123,8 +123,8 @@ def _from_series(
 
     def estimate(mine: np.ndarray) -> np.ndarray:
         given = (frames, when.ravel(), mine, protocol.timing)
-        if protocol.estimate.method == "frame":
-            return frame.estimate(*given)
+        if protocol.estimate.method != "glm":
+            return frame.estimate(*given, schedule.estimate_frames(protocol))
         return glm.estimate(*given, calibration.response, calibration.autocorrelation)
 
     missing = glm.are_missing(frames)

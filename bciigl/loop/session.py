@@ -21,7 +21,13 @@ from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
 from bciigl.protocol import Protocol
 from bciigl.protocol.design_checks import known_match_rate
-from bciigl.protocol.schedule import decision_seconds, series, session_trials, trials_per_run
+from bciigl.protocol.schedule import (
+    decision_seconds,
+    frames_per_run,
+    series,
+    session_trials,
+    trials_per_run,
+)
 from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
@@ -83,6 +89,7 @@ def run_session(
             past, finished = sink.past(place, count)
             if finished:
                 frames = sink.frames(place)
+                _skip_run(protocol, source, place, past)
                 for trial in past:
                     notify_agent(who, trial)
             else:
@@ -110,6 +117,17 @@ def _recalled(agent: Agent, over: FinishedRuns, calibration: Calibration) -> boo
     # Nothing is computed for agents that would not look at it.
     ignores = type(agent).recall is Agent.recall
     return ignores or bool(agent.recall(over.interactions(calibration)))
+
+
+def _skip_run(protocol: Protocol, source: Source, place: RunId, past: list[Trial]) -> None:
+    """Tell a source what happened in a run that was recorded before."""
+    person = participant_of(protocol, source, place, len(past))
+    events = (
+        event
+        for number, trial in enumerate(past)
+        for event in (person.imagine(number), *person.answer(number, trial.action))
+    )
+    source.skip_run(*place, frames_per_run(protocol, len(past)), events)
 
 
 def _agent_rng(protocol: Protocol, place: RunId) -> np.random.Generator:

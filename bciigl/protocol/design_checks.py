@@ -108,6 +108,7 @@ def _rests_on_resemblance(protocol: Protocol) -> Iterator[Finding]:
 def _timing(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
     spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
+    lasts = schedule.estimate_frames(protocol) * timing.tr
     about: tuple[FieldPath, ...] = (("timing",),)
     if decision <= 0:
         field = "latency"
@@ -126,10 +127,16 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
             f"complete ({timing.tr:g} s); {remedy}"
         )
-    elif protocol.estimate.method == "frame" and timing.frame_lag + timing.tr > decision + 1e-9:
-        field, about = "frame_lag", (("timing",), ("estimate",))
+    elif timing.together and protocol.estimate.method == "glm":
+        field, about = "together", (("timing",), ("estimate",))
         message = (
-            f"the frame {timing.frame_lag:g} s after onset may be complete only {timing.tr:g} s "
+            "regression cannot part responses that begin together; use estimate: frame or window"
+        )
+    elif protocol.estimate.method != "glm" and timing.frame_lag + lasts > decision + 1e-9:
+        field, about = "frame_lag", (("timing",), ("estimate",))
+        frame = "frame" if lasts == timing.tr else "last frame of the window"
+        message = (
+            f"the {frame} {timing.frame_lag:g} s after onset may be complete only {lasts:g} s "
             f"later, after the decision at {decision:g} s; lower frame_lag or decide later"
         )
     else:
@@ -161,6 +168,8 @@ def _peak(protocol: Protocol) -> Iterator[Finding]:
     from bciigl.protocol.hrf import peak_time, shape_of  # scipy, which a protocol needs not
 
     timing = protocol.timing
+    if protocol.brain.responses == "recorded":  # cut out around their peaks
+        return
     spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
     peak = round(peak_time(timing.event, shape_of(protocol.brain)), 1)
     if spacing < peak + timing.tr:

@@ -13,6 +13,7 @@ from bciigl.base.errors import BciiglError, did_you_mean, printable
 from bciigl.protocol import yaml_reader
 from bciigl.protocol.design_checks import Finding, advice
 from bciigl.protocol.model import Mask, Protocol, estimate_section
+from bciigl.protocol.recorded import fixed_fields
 from bciigl.protocol.schema import field_notes
 from bciigl.protocol.validation import validate
 
@@ -167,7 +168,11 @@ def check(
         document = yaml_reader.Document(_read(path))
     except BciiglError as error:
         return CheckReport(file, None, (Problem(file, None, None, "", str(error)),), ())
-    protocol, findings = validate(changed(document.data, changes))
+    data = changed(document.data, changes)
+    if files:
+        # Changes come last: one that the subject does not allow is refused, not ignored.
+        data = changed(changed(data, fixed_fields(data, path.parent)), changes)
+    protocol, findings = validate(data)
     if protocol is not None:
         findings += _missing_files(protocol, path.parent) if files else ()
         if further and not findings and not document.complaints:

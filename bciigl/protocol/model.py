@@ -226,6 +226,12 @@ class Brain(Section):
         "name or path",
         "the subject brainiak ships, or a folder relative to the protocol",
     )
+    responses: Literal["simulated", "recorded"] = field(
+        "simulated", "choice", "a model's, or real ones; a recorded subject sets it to recorded"
+    )
+    reuse: bool = field(
+        False, "true or false", "a recorded subject's responses may be used more than once"
+    )
     region: Region = Field(Cube(), description="the voxels that are recorded")
     similarity: float = field(
         0.89, "correlation", "how much imagining an option looks like perceiving it", ge=-1, le=1
@@ -241,7 +247,10 @@ class Brain(Section):
         1.0, "ratio", "how many times as deep its undershoot is as fmrisim's", ge=0, le=10
     )
     cnr: Annotated[float, Field(gt=0, le=100)] = field(
-        0.5, "full-strength noise SD", "peak response to a lone event, per unit of its pattern"
+        0.5,
+        "full-strength noise SD",
+        "peak response to a lone event, per unit of its pattern; of a recorded subject, the RMS of "
+        "the judgment added to its responses",
     )
     noise: NoiseWeight = field(
         0.05, "weight", "how much of the subject's noise is recorded; 1 is the real brain"
@@ -272,7 +281,10 @@ class Timing(Section):
 
     tr: float = field(1.5, "s", "repetition time: one frame every TR", ge=0.1, le=10)
     event: float = field(2.0, "s", "how long an event lasts", ge=0.1, le=60)
-    isi: float = field(7.0, "s", "pause from the end of an event to the next", gt=0, le=600)
+    isi: float = field(7.0, "s", "pause from the end of an event to the next", ge=0, le=600)
+    together: bool = field(
+        False, "true or false", "guesses are judged while they are seen, not after that"
+    )
     decision: Annotated[float, Field(gt=0, le=660)] | None = field(
         None, "s", "when the agent guesses, after imagination begins; null: as late as it can"
     )
@@ -293,8 +305,10 @@ class Feedback(Section):
 class Estimate(Section):
     """How responses to events are estimated; a plain word stands for the method."""
 
-    method: Literal["glm", "frame"] = field(
-        "glm", "choice", "an event's response by regression, or from one frame"
+    method: Literal["glm", "frame", "window"] = field(
+        "glm",
+        "choice",
+        "an event's response by regression, from one frame, or the mean of as many as it lasts",
     )
     hrf: Literal["canonical", "individual"] = field(
         "individual",

@@ -33,12 +33,15 @@ def event_offsets(protocol: Protocol) -> dict[str, float]:
     # In separate recordings the brain's answers begin together, when imagination ends.
     if protocol.recording == "separate":
         return {kind: 0.0 if kind == "imagination" else timing.event for kind in kinds}
-    return {kind: place * event_spacing(timing) for place, kind in enumerate(kinds)}
+    last = 1 if timing.together else len(kinds)
+    return {kind: min(place, last) * event_spacing(timing) for place, kind in enumerate(kinds)}
 
 
 def trial_seconds(protocol: Protocol) -> float:
     """Return how long one trial takes in a recording."""
-    return max(map(len, series(protocol).values())) * event_spacing(protocol.timing)
+    if protocol.recording == "separate":
+        return event_spacing(protocol.timing)
+    return max(event_offsets(protocol).values()) + event_spacing(protocol.timing)
 
 
 def trial_start(protocol: Protocol, trial: int) -> float:
@@ -55,6 +58,12 @@ def frames_complete(seconds: float, tr: float) -> int:
     """Return how many frames of a run are complete by then."""
     # Rounded first: 4.5 / 1.5 may come out as a little less than 3.
     return math.floor(round(seconds / tr, 6))
+
+
+def estimate_frames(protocol: Protocol) -> int:
+    """Return how many frames the response to an event is the mean of, where it is not regressed."""
+    timing = protocol.timing
+    return max(round(timing.event / timing.tr), 1) if protocol.estimate.method == "window" else 1
 
 
 def run_count(protocol: Protocol, trials: int) -> int:

@@ -12,6 +12,7 @@ from bciigl.base.files import write_text, written_file
 from bciigl.brain.images import write_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol, dump
+from bciigl.protocol.recorded import caveat
 from bciigl.protocol.schedule import event_offsets, series, trial_start
 from bciigl.recording import layout
 from bciigl.recording.calibration import calibration_arrays
@@ -59,6 +60,7 @@ _ESTIMATE_FILES = (
 _UNITS = {True: "in SDs of the noise", False: "in scanner units"}
 GROUPS = {
     "simulated": "A simulated brain",
+    "semi-real": "Real responses of a person to other events, in a simulated task",
     "replayed": "A recording, played back",
     "participant": "A participant",
 }
@@ -71,6 +73,7 @@ def write_description(
     (folder / layout.MASK).parent.mkdir(parents=True, exist_ok=True)
     _write_json(folder / layout.DESCRIPTION, _description(protocol.name, "raw"))
     readme = _README.format(name=protocol.name, units=_UNITS[protocol.estimate.normalise])
+    readme += f"\nIt is {said}.\n" if (said := caveat(protocol)) else ""
     write_text(folder / "README.md", readme, overwrite=True)
     write_table(folder / "participants.tsv", {"participant_id": [layout.SUBJECT], "group": [group]})
     about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bciigl.base import tables
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import write_text
 from bciigl.protocol import Protocol
@@ -60,20 +61,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[str]]) -> None:
 
 def read_table(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     """Return some columns of a table as text."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except FileNotFoundError:
-        raise DatasetError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise DatasetError(f"{path}: is not UTF-8 text") from None
-    head, *rows = [line.split("\t") for line in lines]
-    for column in columns:
-        if column not in head:
-            raise DatasetError(f"{path}: has no column {column}")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(head):
-            raise DatasetError(f"{path}:{number}: has {len(row)} columns, not {len(head)}")
-    return {column: [row[head.index(column)] for row in rows] for column in columns}
+    return tables.read_table(path, columns, error=DatasetError)
 
 
 def words(truths: Sequence[bool]) -> list[str]:

@@ -8,7 +8,7 @@ from bciigl.brain.patterns import IMAGERY_SD
 from bciigl.brain.subject import BUILT_IN
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Cube, Sphere
-from bciigl.protocol.schedule import decision_time, run_count, trial_seconds
+from bciigl.protocol.schedule import decision_time, estimate_frames, run_count, trial_seconds
 
 REFERENCES = {
     "Xie et al., 2022": (
@@ -64,22 +64,23 @@ def methods_paragraph(
     Learners are those that did learn. An `own_agent` is not the protocol's; a session is `alone` if
     it is not one of a study.
     """
+    recorded = protocol.brain.responses == "recorded"
     sentences = [
         *_task(protocol),
-        *_timing(protocol),
+        *([] if recorded else _timing(protocol)),
         *_trials(protocol, own_agent),
-        _region(protocol, voxels),
-        *_signal(protocol),
-        *_noise(protocol),
+        *(_recorded(protocol, voxels) if recorded else _simulated(protocol, voxels)),
         *_estimates(protocol),
         *_learners(protocol, protocol.learners if learners is None else learners),
     ]
     if tested:
         trials = protocol.evaluation.test_trials
+        new = "with the same patterns and new noise"
+        new = "from other runs of the recording" if recorded else new
         intervals = " and 95 % intervals by Wilson's method" if alone else ""
         sentences.append(
             f"Policies were tested on {counted(trials, 'trial')} of a second session, recorded in "
-            f"{_runs(protocol, trials)} with the same patterns and new noise. Accuracy is the "
+            f"{_runs(protocol, trials)} {new}. Accuracy is the "
             "share of test trials in which the policy chose the option meant, with contexts "
             f"centred by the mean of their run{intervals}; chance is "
             f"{100 / len(protocol.task.options):.1f} %."
@@ -135,7 +136,8 @@ def _timing(protocol: Protocol) -> Iterator[str]:
         yield f"{series}, in which events {lasted}; {guess}."
     else:
         trial = f"so that a trial took {trial_seconds(protocol):g} s"
-        yield f"All events shared one series; they {lasted}, {trial}, and {guess}."
+        seen = "; guesses were judged while they were seen" if timing.together else ""
+        yield f"All events shared one series; they {lasted}, {trial}, and {guess}{seen}."
     yield f"A frame was recorded every {timing.tr:g} s (TR)."
     if timing.burn_in:
         yield f"Each run began with {timing.burn_in:g} s of rest."
@@ -163,6 +165,39 @@ def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
     said = agent.sentence(protocol) if callable(agent.sentence) else agent.sentence
     said = "guessed by a policy of our own" if own_agent else said or f"guessed by {agent.name}"
     yield f"{'In all other trials the' if catch.share else 'The'} agent {said}."
+
+
+def _recorded(protocol: Protocol, voxels: int | None) -> Iterator[str]:
+    """Yield where real responses come from."""
+    timing, frames = protocol.timing, counted(estimate_frames(protocol), "frame")
+    size = "" if voxels is None else f", of {counted(voxels, 'voxel')}"
+    yield (
+        "The session is semi-real: real responses, simulated task. Each event was answered by real "
+        f"frames of a person who had been shown the options: a window of {frames} (TR "
+        f"{timing.tr:g} s){size}, in SDs of the voxel after removing a quadratic trend from each "
+        "run. Windows were put one after the other, never summed; imagining and seeing an option "
+        "were answered by presentations of it in two different runs, and the training and the test "
+        "session by different runs of the recording."
+    )
+    if "judgment" in protocol.task.events:
+        yield (
+            "Judgments were simulated: where the guess was judged a match, a fixed random pattern "
+            f"with an RMS of {protocol.brain.cnr:g} noise SDs over voxels was added to the frames "
+            "of seeing it. No other part of the signal was simulated."
+            if timing.together
+            else "Judgments were answered by real responses to matches and mismatches."
+        )
+    yield (
+        "Windows were drawn without replacement until none was left, and then used again."
+        if protocol.brain.reuse
+        else "Windows were drawn without replacement; the session ended when an event found none."
+    )
+
+
+def _simulated(protocol: Protocol, voxels: int | None) -> Iterator[str]:
+    yield _region(protocol, voxels)
+    yield from _signal(protocol)
+    yield from _noise(protocol)
 
 
 def _region(protocol: Protocol, voxels: int | None) -> str:
@@ -247,6 +282,9 @@ def _estimates(protocol: Protocol) -> Iterator[str]:
         f"taken from one frame, that recorded {protocol.timing.frame_lag:g} s after its onset (or "
         "the last one there was)"
         if protocol.estimate.method == "frame"
+        else f"the mean of {counted(estimate_frames(protocol), 'frame')}, from "
+        f"{protocol.timing.frame_lag:g} s after its onset"
+        if protocol.estimate.method == "window"
         else "estimated by generalised least squares with AR(1) noise and a ridge, together with "
         "the other events of its series and cosines for drift"
     )
@@ -272,7 +310,12 @@ def _calibration(protocol: Protocol) -> Iterator[str]:
             "people's responses differ most, weighted by the maximum a posteriori given the mean "
             "responses to each kind of event in the training runs."
         )
-    if estimate.normalise:
+    if estimate.normalise and estimate.method == "window":
+        yield (
+            "Estimates were normalised: divided, voxel by voxel, by the SD of the frames of the "
+            "training runs."
+        )
+    elif estimate.normalise:
         yield (
             "Estimates were normalised by the noise: multiplied by the inverse square root of its "
             "covariance between voxels, which was estimated from the residuals of the training "

@@ -9,6 +9,7 @@ from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Diagnosis
 from bciigl.protocol import dump
+from bciigl.protocol.recorded import caveat
 from bciigl.protocol.summary import summary
 from bciigl.recording import Dataset
 from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
@@ -53,6 +54,8 @@ def lead(dataset: Dataset) -> str:
     if dataset.group == "simulated":
         noise = f"noise {protocol.brain.noise:g} (1 is a real brain)"
         what = f"simulated session at {noise}, seed {protocol.seed}."
+    if said := caveat(protocol):
+        what = f"session, seed {protocol.seed}. {sentence(said)}."
     return f"{protocol.description.strip()} A {what}".lstrip()
 
 
@@ -71,6 +74,7 @@ def _head(session: SessionView) -> Section:
     numbers += _estimated(session.main)
     hours = summary(session.dataset.protocol)["scanner_hours"]
     planned = f"{hours:.1f} h in a real scanner, as planned"
+    planned = planned if not caveat(session.dataset.protocol) else "semi-real"
     numbers += [
         KeyNumber(f"{session.chance:.1f} %", f"chance, {kept.actions} options"),
         KeyNumber(str(kept.trials), "trials to learn from", planned),

@@ -18,7 +18,7 @@ from bciigl.report.table import Table
 from bciigl.report.views import load, views
 from bciigl.study import Row, Study
 from bciigl.study.grid import Cell, in_words
-from bciigl.study.notes import control_notes, scanner_notes
+from bciigl.study.notes import caveats, control_notes, scanner_notes
 from bciigl.study.store import AnyStudy, Results
 from bciigl.study.table2 import NAME, departures
 
@@ -69,7 +69,8 @@ def lead(study: Study) -> str:
     if study.table == NAME:
         about = "Table 2 of the paper: imagined numbers decoded at growing noise."
     settings = counted(len(study.settings), "setting")
-    return f"{about} A study of {settings}, {_repeated(study)}.".lstrip()
+    said = "".join(f" {sentence(each)}." for each in caveats(study))
+    return f"{about} A study of {settings}, {_repeated(study)}.{said}".lstrip()
 
 
 def _repeated(study: Study) -> str:
@@ -160,9 +161,11 @@ def _methods(study: Study, results: Results) -> Section:
         f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
     )
     controls = f" Controls were {listed(study.controls)}." if study.controls else ""
+    person = "of another simulated person each time"
+    person = "of the same person, with other draws each time" if caveats(study) else person
     whole = (
         f"This describes one session. Sessions were simulated at noise weights of {noise}, "
-        f"{_repeated(study)}, of another simulated person each time (random seed "
+        f"{_repeated(study)}, {person} (random seed "
         f"{study.protocol.seed}).{varied}{controls} All learners learned from the same sessions. "
         "Accuracies are means over sessions with 95 % bootstrap intervals (percentiles, widened "
         "for few sessions; Hesterberg, 2015); learners were compared session by session by random "

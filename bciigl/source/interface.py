@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,6 +135,11 @@ class Source(ABC):
 
         Waits until all of them are here or are known to be missing. Every index is given once.
         """
+
+    def skip_run(  # noqa: B027 (not every source needs it)
+        self, session: str, run: int, frames: int, events: Iterable[Event]
+    ) -> None:
+        """Learn of a run that was recorded before the session was resumed, and its events."""
 
     def announce(self, event: Event) -> None:  # noqa: B027 (not every source needs it)
         """Learn that something happens to the person. Only a simulated brain answers."""

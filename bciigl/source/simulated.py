@@ -9,6 +9,7 @@ from bciigl.brain import Brain, Event, Scanner
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import session_trials, trials_per_run
 from bciigl.source.interface import Frame, Source
+from bciigl.source.recorded import RecordedSource
 
 
 class SimulatedSource(Source):
@@ -50,6 +51,10 @@ class SimulatedSource(Source):
         return 0.0 if self._scanner is None else self._scanner.time
 
 
-SIMULATED = Specification(
-    "simulated", SimulatedSource, "simulated brain", "by the model of fmrisim"
-)
+def brain_source(protocol: Protocol, folder: str | os.PathLike | None = None) -> Source:
+    """Return the source of the brain that a protocol describes: a simulated or a recorded one."""
+    recorded = protocol.brain.responses == "recorded"
+    return (RecordedSource if recorded else SimulatedSource)(protocol, folder)
+
+
+SIMULATED = Specification("simulated", brain_source, "simulated brain", "by the model of fmrisim")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from bciigl.protocol.recorded import caveat
 from bciigl.study.controls import CONTROLS
 from bciigl.study.grid import Study
 from bciigl.study.rows import Row
@@ -9,9 +10,14 @@ from bciigl.study.table2 import NAME, departures
 
 
 def notes(study: Study, rows: Sequence[Row]) -> list[str]:
-    """Return what sessions would cost, what controls should show, departures from the paper."""
-    found = [*scanner_notes(rows), *control_notes(study.controls)]
+    """Return what is real, what sessions would cost, what controls should show, departures."""
+    found = [*caveats(study), *scanner_notes(rows), *control_notes(study.controls)]
     return found + (departures(study.protocol) if study.table == NAME else [])
+
+
+def caveats(study: Study) -> list[str]:
+    """Return what must be said of a recorded subject, in each setting where it differs."""
+    return list(filter(None, dict.fromkeys(caveat(each.protocol) for each in study.settings)))
 
 
 def scanner_notes(rows: Sequence[Row]) -> list[str]:

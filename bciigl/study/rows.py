@@ -152,7 +152,9 @@ def rows(study: Study, results: Results) -> list[Row]:
                     if same and set(mine[entry.label]) & set(mine.get(other, ()))
                 }
                 about, repeats = summary(protocol), found[entry.label].values()
-                known = {name: about[name] for name in ("scanner_hours", "test_scanner_hours")}
+                timed = protocol.brain.responses == "simulated"
+                hours = ("scanner_hours", "test_scanner_hours") if timed else ()
+                known = {name: about[name] for name in hours}
                 known |= {"noise": setting.noise, "varied": setting.varied, "paired": paired}
                 pairs = [(each.objective, truth) for each, truth in repeats]
                 if pairs := [pair for pair in pairs if None not in pair]:

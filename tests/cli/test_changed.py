@@ -19,7 +19,7 @@ def test_what_is_unwise_is_told_on_standard_error(capsys):
 
 
 def test_what_cannot_be_is_refused_and_so_is_a_region_outside_the_brain():
-    with pytest.raises(ProtocolError, match="timing.isi: should be greater than 0"):
+    with pytest.raises(ProtocolError, match="timing.isi: should be greater than or equal to 0"):
         protocol_of("number_guessing", {"timing.isi": -3.0})
     with pytest.raises(ProtocolError, match="outside the brain"):
         protocol_of("number_guessing", {"brain.region": {"center": [0, 0, 0]}})

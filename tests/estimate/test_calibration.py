@@ -191,3 +191,18 @@ def test_contexts_do_not_hold_the_guess():
         assert known < 1 / 3 + 4 * np.sqrt(2 / 9 / 460)
         told = cross_val_score(SHRUNK, given.feedback, given.action, cv=5).mean()
         assert told > known
+
+
+def test_windows_are_scaled_voxel_by_voxel():
+    timing = {"tr": 2.0, "event": 2.0, "isi": 0.0, "together": True, "frame_lag": 0.0}
+    mine = small(timing={**timing, "burn_in": 0.0}, estimate="window")
+    sd, rng = np.array([0.5, 1.0, 4.0]), np.random.default_rng(0)
+    calibrator = Calibrator(mine)
+    for _ in range(20):
+        frames = rng.standard_normal((8, 3)) * sd + 100
+        frames[3] = np.nan
+        calibrator.add(frames)
+    calibrator.add(np.full((8, 3), np.nan))
+    found = calibrator.calibration
+    assert (found.response, found.autocorrelation) == ((), None)
+    np.testing.assert_allclose(found.whitening * sd, 1.0, rtol=0.3)

@@ -68,3 +68,13 @@ def test_estimate_from_a_missing_frame_is_missing_and_no_other():
     found = frame.estimate(frames, np.array([0.0, 9.0, 18.0]), weights, Timing())
     np.testing.assert_allclose(found[0], 0.5 * frames[2] + 0.25 * frames[14], atol=1e-15)
     assert np.isnan(found[1:]).all()
+
+
+def test_window_is_the_mean_of_frames_in_a_row_that_are_not_missing():
+    given = (np.array([3.0]), np.ones((1, 1)), Timing(tr=1.5, frame_lag=0.0), 3)
+    assert frame.estimate(NUMBERED, *given)[0, 0] == 3.0
+    lost = NUMBERED.copy()
+    lost[2] = np.nan
+    assert frame.estimate(lost, *given)[0, 0] == 3.5
+    lost[2:5] = np.nan
+    assert np.isnan(frame.estimate(lost, *given)[0, 0])

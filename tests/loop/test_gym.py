@@ -89,7 +89,7 @@ def test_a_seed_fixes_an_episode_and_without_one_they_differ():
 
 
 def test_bad_protocols_are_refused_in_words():
-    with pytest.raises(BciiglError, match=r"timing\.isi: should be greater than 0"):
+    with pytest.raises(BciiglError, match=r"timing\.isi: should be greater than or equal to 0"):
         gymnasium.make(ENVIRONMENT, changes={"timing.isi": -1})
     with pytest.raises(BciiglError, match="use recording: shared"):
         gymnasium.make(ENVIRONMENT, changes={"recording": "separate"})

@@ -87,6 +87,18 @@ def test_decision_comes_before_the_next_event():
     build(timing={"event": 0.1, "isi": 0.7, "tr": 0.1, "decision": 0.5, "latency": 0.3})
 
 
+def test_responses_that_begin_together_are_not_regressed():
+    assert refused(timing={"together": True}).startswith("timing.together: regression cannot")
+    build(timing={"together": True}, estimate="frame")
+
+
+def test_window_is_complete_before_the_decision():
+    timing = {"tr": 1.5, "event": 4.5, "isi": 4.5, "frame_lag": 4.5}
+    build(timing=timing, estimate="window")
+    said = refused(timing={**timing, "frame_lag": 5.0}, estimate="window")
+    assert said.startswith("timing.frame_lag: the last frame of the window 5 s after onset")
+
+
 def test_single_frame_is_complete_before_the_decision():
     assert refused(estimate="frame", timing={"frame_lag": 8.0}).startswith("timing.frame_lag")
     build(estimate="glm", timing={"frame_lag": 8.0})

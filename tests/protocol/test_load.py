@@ -54,7 +54,9 @@ def test_error_names_file_line_column_path_and_values(write):
     path = write(MINIMAL + "timing:\n    isi: -3\n")
     with pytest.raises(ProtocolError) as caught:
         load(path)
-    assert str(caught.value) == f"{path}:5:5: timing.isi: should be greater than 0, got -3"
+    assert (
+        str(caught.value) == f"{path}:5:5: timing.isi: should be greater than or equal to 0, got -3"
+    )
 
 
 def test_problems_come_all_at_once_in_the_order_of_the_file(write):

@@ -156,8 +156,8 @@ def test_right_fields_make_a_protocol_unless_science_forbids(bciigl, write, data
         expected = 2
     # subjects and masks that are drawn do not exist, and hardly any region lies within the brain
     brain = data.get("brain", {})
-    brain.pop("subject", None)
-    brain.pop("region", None)
+    for name in ("subject", "responses", "region"):
+        brain.pop(name, None)
     result = bciigl("protocol", "check", write(render(data, {})))
     assert result.exit_code == expected, result.output
 

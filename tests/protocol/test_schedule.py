@@ -93,3 +93,12 @@ def test_frame_is_complete_when_its_time_is_over(seconds, tr, frames):
 def test_rounding_errors_neither_add_nor_lose_a_frame(tr):
     assert [s.frames_complete(k * tr, tr) for k in range(2000)] == list(range(2000))
     assert [s.frames_complete((k - 1e-4) * tr, tr) for k in range(1, 2000)] == list(range(1999))
+
+
+def test_guesses_can_be_judged_while_they_are_seen():
+    timing = {"event": 2.0, "isi": 0.0, "tr": 1.0, "together": True, "frame_lag": 0.0}
+    mine = protocol(timing=timing, estimate="window")
+    assert s.event_offsets(mine) == {"imagination": 0, "perception": 2, "judgment": 2}
+    assert s.trial_seconds(mine) == 4
+    assert s.estimate_frames(mine) == 2
+    assert s.estimate_frames(protocol()) == 1

@@ -62,7 +62,7 @@ def test_schema_accepts_what_is_drawn_from_it(data, jsonschema):
 def test_every_field_and_section_has_a_note():
     notes = field_notes()
     assert {path for path, _ in leaves()} <= set(notes)
-    assert notes["timing", "isi"].endswith("[s; above 0 to 600]")
+    assert notes["timing", "isi"].endswith("[s; 0 to 600]")
     assert notes["brain", "region", "radius"].endswith("[mm; above 0 to 50]")
     assert notes["human", "judgment_lapse"].endswith("[share of trials; 0 to below 0.5]")
     assert notes["recording",].endswith("[choice; shared | separate]")

@@ -18,7 +18,7 @@ def told(**sections) -> list[tuple[str, str]]:
 
 def test_each_kind_of_error():
     for section, value, path, message in [
-        ("timing", {"isi": -3}, "timing.isi", "should be greater than 0, got -3"),
+        ("timing", {"isi": -3}, "timing.isi", "should be greater than or equal to 0, got -3"),
         ("timing", {"isi": "x"}, "timing.isi", "should be a number, got 'x'"),
         ("timing", {"isi": float("nan")}, "timing.isi", "should be a finite number, got nan"),
         ("timing", {"isi": "7 s"}, "timing.isi", NO_UNITS),

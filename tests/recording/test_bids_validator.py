@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from recorded import make_subject, semi_real
 from recordings import Losing, small, use_source, whole
 
 from bciigl.loop import Volunteer, record
@@ -91,6 +92,14 @@ def test_dataset_with_gaps_catch_trials_and_a_policy_is_valid(tmp_path, monkeypa
     assert (folder / POLICY / "learner.json").exists()
     assert len(list(folder.rglob("*_frames.tsv"))) == 2
     check(folder)
+
+
+def test_dataset_of_a_recorded_subject_is_valid_also_where_responses_are_used_up(tmp_path):
+    make_subject(tmp_path)
+    changes = {"task.trials": 30, "task.trials_per_run": 10}
+    record(semi_real(tmp_path, changes), tmp_path / "dataset", folder=tmp_path)
+    assert list((tmp_path / "dataset").rglob("*_frames.tsv"))
+    check(tmp_path / "dataset")
 
 
 class Unknown(SimulatedSource):

@@ -123,7 +123,10 @@ def test_every_protocol_can_be_told_and_cites_what_it_lists(data):
     )
     cited = set(re.findall(r"\w+ et al\., \d{4}", text))
     assert cited <= set(REFERENCES)
-    assert {"Ellis et al., 2020", "Kumar et al., 2021", "Pedregosa et al., 2011"} <= cited
+    recorded = protocol.brain.responses == "recorded"
+    model = set() if recorded else {"Ellis et al., 2020", "Kumar et al., 2021"}
+    assert {"Pedregosa et al., 2011", *model} <= cited
+    assert ("semi-real: real responses, simulated task" in text) == recorded
     assert references(text) == [REFERENCES[each] for each in REFERENCES if each in cited]
 
 

@@ -192,7 +192,7 @@ def test_fields_that_cannot_be_varied_are_refused_with_the_reason():
 
 def test_values_that_cannot_be_are_refused_by_field_and_value():
     for name, value, message in (
-        ("timing.isi", -3.0, "timing.isi: should be greater than 0, got -3.0"),
+        ("timing.isi", -3.0, "timing.isi: should be greater than or equal to 0, got -3.0"),
         ("timing.iso", 3.0, "timing.iso: unknown key; did you mean 'isi'?"),
         ("task.trials", 2.5, "task.trials: should be a whole number, got 2.5"),
         ("recording", "shred", "recording: should be 'shared' or 'separate', got 'shred'"),
@@ -207,8 +207,8 @@ def test_values_that_cannot_be_are_refused_by_field_and_value():
 
 
 def test_one_wrong_value_among_right_ones_is_found():
-    with pytest.raises(StudyError, match="with timing.isi=0.0, brain.noise=0.05"):
-        study(vary={"timing.isi": [7.0, 0.0, 8.0]})
+    with pytest.raises(StudyError, match="with timing.isi=-1.0, brain.noise=0.05"):
+        study(vary={"timing.isi": [7.0, -1.0, 8.0]})
 
 
 def test_policies_that_a_study_does_not_have_are_refused():
