@@ -20,8 +20,9 @@ from bciigl.learn.evidence import Evidence
 from bciigl.learn.interactions import FEWEST_TRIALS, Prepared, of_action
 
 TOLERANCE = 1e-2
-# Means are shrunk as by this many trials of value 0, widths of clusters as by this many of both.
-SHRINKAGE, SAME_WIDTH = 10.0, 20.0
+# Means are shrunk as by this many trials of value 0, those of recorded contexts by more, and widths
+# of clusters as by this many trials of both.
+SHRINKAGE, RECORDED_SHRINKAGE, SAME_WIDTH = 2.0, 10.0, 20.0
 # Of a log-likelihood ratio: tails of real answers are heavier than they seem.
 SUREST = 8.0
 
@@ -140,7 +141,7 @@ class Mixture:
         self._known_odds = logit(known_rate[self._known])
         self.acted = np.eye(data.n_actions)[data.action]
         # What means of contexts are shrunk towards, and as by how many trials.
-        self.prior, self.shrinkage = 0.0, SHRINKAGE
+        self.prior, self.shrinkage = 0.0, RECORDED_SHRINKAGE if recorded else SHRINKAGE
         self._squares = tuple((each**2).sum(axis=1) for each in (data.context, data.feedback))
 
     def completed(self, reward: np.ndarray) -> np.ndarray:

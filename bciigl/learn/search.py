@@ -28,7 +28,7 @@ from bciigl.learn.interactions import (
     of_action,
     run_means,
 )
-from bciigl.learn.mixture import SHRINKAGE, Mixture, Model, Whitening, softmax
+from bciigl.learn.mixture import Mixture, Model, Whitening, softmax
 from bciigl.learn.resemblance import clusters_t
 
 # Singular pairs that are tried, each in both orders; fewer if some are surely no noise, by their
@@ -174,7 +174,7 @@ class Search:
         means = mixture.parameters(belief, mixture.data.context, mixture.data.feedback)[0]
         seen = seen * ((means * seen).sum() / (seen**2).sum())
         fits = {}
-        for prior in ((0.0, SHRINKAGE), *((seen, strength) for strength in SEEN)):
+        for prior in ((0.0, mixture.shrinkage), *((seen, strength) for strength in SEEN)):
             mixture.prior, mixture.shrinkage = prior
             fits[mixture.context_fit(belief).sum()] = prior
         mixture.prior, mixture.shrinkage = fits[max(fits)]
