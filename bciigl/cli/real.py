@@ -15,7 +15,7 @@ from bciigl.cli.output import echo_json, json_option, path_option
 @click.option(
     "--bed",
     "beds",
-    type=click.Choice(["A", "B", "C"], case_sensitive=False),
+    type=click.Choice(["A", "B", "C"]),
     multiple=True,
     help="Only this test bed; may be repeated.",
 )

@@ -7,6 +7,7 @@ import numpy as np
 
 from bciigl.learn.action_inclusive import AI_IGL
 from bciigl.learn.bandit import BANDIT
+from bciigl.learn.ceiling import CEILING
 from bciigl.learn.transfer import TRANSFER
 from bciigl.report import style
 from bciigl.report.drawing import Drawing
@@ -101,16 +102,24 @@ def share_drawing(rows: Sequence[RealRow]) -> Drawing:
             look = {**style.learner_style(learner), "linestyle": "none", "markersize": 4}
             heights = [places[row.setting] + aside for row in mine]
             axis.errorbar(means, heights, xerr=reach, elinewidth=1, label=learner, **look)
+    chance = {
+        each.setting: 1e4 / each.setting.options / each.accuracy.mean
+        for each in rows
+        if each.learner == CEILING.id and each.share is not None
+    }
+    look = {"marker": "|", "linestyle": "none", "color": style.GREY, "label": "chance"}
+    axis.plot([chance[each] for each in places], list(places.values()), markersize=9, **look)
     axis.axvline(100, color=style.GREY, lw=0.8)
     axis.set_yticks(list(places.values()), [f"{each.bed}: {each}" for each in places])
     axis.set(xlabel="share of the ceiling's accuracy (%)", ylim=(len(places) - 0.5, -0.5))
     axis.grid(color="#e9ecef", lw=0.6)
     style.plain(axis)
-    style.legend_below(figure, ncols=3)
+    style.legend_below(figure, ncols=4)
     caption = (
         "Accuracy as a share of what is reached with labels, in the same draw: means with 95 % "
         f"intervals. {AI_IGL.id} is told nothing, {TRANSFER.id} reads no judgment (and needs "
-        f"feedback of the same voxels as contexts), {BANDIT.id} is told the rewards."
+        f"feedback of the same voxels as contexts), {BANDIT.id} is told the rewards. Grey lines "
+        "are chance, and the ceiling."
     )
     alt = f"Share of the ceiling of {len(DRAWN)} learners in {len(places)} settings."
     return Drawing("share_of_ceiling", figure, caption, alt, columns)

@@ -8,7 +8,7 @@ from real_recordings import write_recordings
 def test_games_with_real_brains_are_told_in_all_forms(bciigl, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_recordings(tmp_path / "real", people=("one",))
-    command = ("reproduce", "real", "--bed", "c", "--repeats", 2, "--jobs", 1)
+    command = ("reproduce", "real", "--bed", "C", "--repeats", 2, "--jobs", 1)
     document = json.loads(bciigl(*command, "--json").stdout)
     text = bciigl(*command).stdout
     row = document[0]

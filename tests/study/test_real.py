@@ -1,5 +1,8 @@
 """Games put together from recordings of real brains."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from real_recordings import PEOPLE, write_recordings
@@ -157,3 +160,13 @@ def test_what_is_missing_or_damaged_is_named(folder):
         load(folder, ("A",))
     with pytest.raises(StudyError, match="repeats should be 1 or more"):
         real_study(folder, repeats=0)
+
+
+@pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs real recordings")
+def test_judgments_are_read_from_a_real_brain_where_perception_is_of_no_use():
+    study = real_study(Path(os.environ["BCIIGL_TEST_DATA"], "real"), ["A"], repeats=1)
+    (cell,) = (each for each in study.cells if each.setting == Setting("A", 3, 0.5, control=True))
+    found = {each["learner"]: each for each in cell.run()["results"]}
+    right = {name: np.trace(each["confusion"]) / 108 for name, each in found.items()}
+    assert right["transfer"] < 0.45 < 0.55 < right["ai_igl"]
+    assert (found["ai_igl"]["verdict"], found["ai_igl"]["rests_on"]) == ("trust", "judgment")
