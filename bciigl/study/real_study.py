@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -14,6 +14,7 @@ from bciigl import __version__
 from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
+from bciigl.learn.ceiling import CEILING
 from bciigl.learn.diagnose import TRUST
 from bciigl.study.cell import ONE_AT_A_TIME, entry_result, versions
 from bciigl.study.grid import Entry, StudyError, key_of
@@ -65,9 +66,12 @@ class RealResult(Finished):
 class RealCell:
     """One draw of a game with all that learn from it: the unit of work."""
 
-    study: "RealStudy" = field(repr=False)
     setting: Setting
     repeat: int
+    seed: int
+    digest: str
+    beds: tuple[str, ...]
+    folder: Path | None = None
     result: ClassVar = RealResult
 
     @cached_property
@@ -80,7 +84,7 @@ class RealCell:
     def identity(self) -> dict[str, Any]:
         """What its result depends on, as plain data."""
         return {
-            **{"bciigl": __version__, "digest": self.study.digest, "seed": self.study.seed},
+            **{"bciigl": __version__, "digest": self.digest, "seed": self.seed},
             **{"setting": asdict(self.setting), "repeat": self.repeat},
             "learners": [
                 {"learner": each, "parameters": LEARNERS.get(each).make().get_params()}
@@ -95,15 +99,14 @@ class RealCell:
 
     def run(self) -> dict[str, Any]:
         """Put a game together and let all learn from it; return plain data."""
-        study = self.study
-        if study.folder is None:
+        if self.folder is None:
             raise StudyError("where the recordings are is not known")
-        data = load(study.folder, study.beds)
-        if data.digest != study.digest:
-            raise StudyError(f"{study.folder}: the recordings have changed since the study began")
+        data = load(self.folder, self.beds)
+        if data.digest != self.digest:
+            raise StudyError(f"{self.folder}: the recordings have changed since the study began")
         with ONE_AT_A_TIME, one_thread():
-            game = make_game(self.setting, data, Seed(study.seed).child("real", self.repeat))
-            found = [entry_result(game, each, study.seed) for each in self.entries]
+            game = make_game(self.setting, data, Seed(self.seed).child("real", self.repeat))
+            found = [entry_result(game, each, self.seed) for each in self.entries]
         return {**self.identity, "versions": versions(), "results": found}
 
 
@@ -126,16 +129,31 @@ class RealRow(Scored):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
-        names = ("mean", "standard_error", "interval")
-        share = dict(zip(names, self.share or (None,) * 3, strict=True))
+        share = self.share or Mean(None, None, None)
         return {
             **asdict(self.setting),
             "learner": self.learner,
-            **{name: each for name, each in self.scores().items() if "ublish" not in name},
-            **{f"share_of_ceiling_{name}": each for name, each in share.items()},
+            **{"accuracy": self.accuracy.mean, "repeats": self.repeats},
+            **{"standard_error": self.accuracy.standard_error, "interval": self.accuracy.interval},
+            **{"share_of_ceiling": share.mean, "share_standard_error": share.standard_error},
+            **{"share_interval": share.interval, "accuracies": self.accuracies},
             **{"trusted": self.trusted, "trusted_right": self.right},
-            "accuracies": self.accuracies,
         }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> "RealRow":
+        """Return the row that `as_dict` gave."""
+        names = ("share_of_ceiling", "share_standard_error", "share_interval")
+        share = [document[name] for name in names]
+        scores = {**document, "published": None, "published_standard_error": None}
+        found = {
+            "setting": {each.name: document[each.name] for each in fields(Setting)},
+            **{name: document[name] for name in ("learner", "trusted")},
+            "right": document["trusted_right"],
+            "share": None if share[0] is None else share,
+            **cls.read_scores(scores),
+        }
+        return TypeAdapter(cls).validate_python(found)
 
 
 @dataclass(frozen=True)
@@ -158,7 +176,12 @@ class RealStudy:
     @cached_property
     def cells(self) -> list[RealCell]:
         """All units of work."""
-        return [RealCell(self, each, n) for each in self.settings for n in range(self.repeats)]
+        same = (self.seed, self.digest, self.beds, self.folder)
+        return [
+            RealCell(each, repeat, *same)
+            for each in self.settings
+            for repeat in range(self.repeats)
+        ]
 
     def document(self) -> dict[str, Any]:
         """Return plain data that describe it, but not where the recordings are."""
@@ -187,30 +210,15 @@ class RealStudy:
         for setting in self.settings:
             cells = [each for each in self.cells if each.setting is setting]
             draws = [results[each.key].results for each in cells if each.key in results]
-            by_learner = list(zip(*draws, strict=True))
-            ceiling = next(
-                (
-                    [accuracy(one.confusion) for one in each]
-                    for each in by_learner
-                    if LEARNERS.get(each[0].learner).told == "label"
-                ),
-                None,
-            )
-            table += [_row(setting, each, ceiling) for each in by_learner]
+            learned = {each[0].learner: each for each in zip(*draws, strict=True)}
+            if learned:
+                ceiling = [accuracy(each.confusion) for each in learned[CEILING.id]]
+                table += [_row(setting, each, ceiling) for each in learned.values()]
         return table
 
     def read_row(self, document: Any) -> RealRow:
         """Return the row of its table that plain data describe."""
-        share = [document[f"share_of_ceiling_{name}"] for name in Mean._fields]
-        scores = {**document, "published": None, "published_standard_error": None}
-        found = {
-            "setting": {name: document[name] for name in Setting.__dataclass_fields__},
-            "learner": document["learner"],
-            **{"trusted": document["trusted"], "right": document["trusted_right"]},
-            "share": None if share[0] is None else share,
-            **RealRow.read_scores(scores),
-        }
-        return TypeAdapter(RealRow).validate_python(found)
+        return RealRow.read(document)
 
 
 def real_study(
@@ -224,16 +232,16 @@ def real_study(
     return RealStudy(beds, data.people, data.digest, repeats, seed, Path(folder).resolve())
 
 
-def _row(setting: Setting, draws: Sequence[EntryResult], ceiling: list[float] | None) -> RealRow:
+def _row(setting: Setting, draws: Sequence[EntryResult], ceiling: list[float]) -> RealRow:
     mine = [accuracy(each.confusion) for each in draws]
     share = None
-    if ceiling and min(ceiling) > 0:
+    if min(ceiling) > 0:
         share = mean_of((100 * np.array(mine) / ceiling).tolist())
     trusted = right = None
     if draws[0].verdict is not None:
         at = [place for place, each in enumerate(draws) if each.verdict == TRUST]
         trusted = dict(Counter(draws[place].rests_on or "" for place in at))
-        right = sum(_is_right(setting, mine[place], ceiling and ceiling[place]) for place in at)
+        right = sum(_is_right(setting, mine[place], ceiling[place]) for place in at)
     mean = within(mean_of(mine), 0.0)
     return RealRow(setting, draws[0].learner, mean, mine, share, trusted, right)
 
