@@ -82,11 +82,12 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a study's report, and what makes its sections."""
     from bciigl.labelled import LabelledStudy
     from bciigl.study import Study, open_study
+    from bciigl.study.real_study import RealStudy
     from bciigl.study.store import CELLS, cells_digest, read_rows
 
     if folder is not None:
         raise BciiglError("--folder is for sessions: a study knows where its protocol was")
-    study, results = open_study(source, kinds=(Study, LabelledStudy))
+    study, results = open_study(source, kinds=(Study, LabelledStudy, RealStudy))
     if not results:
         others = any(Path(source, CELLS).glob("*.json"))
         reason = "its results are of another version or grid" if others else "none is finished yet"
@@ -99,6 +100,11 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
         title = f"{study.protocol.name}: report of a study"
         example = open_example(study, source)
         return title, lead(study), lambda report: study_sections(study, results, rows, example)
+    if isinstance(study, RealStudy):
+        from bciigl.report.real import LEAD, real_sections
+
+        title = "real brains: report of a study"
+        return title, LEAD, lambda report: real_sections(study, results, rows)
     from bciigl.labelled.learnable import read_learnability
     from bciigl.report.labelled import labelled_lead, labelled_sections
 

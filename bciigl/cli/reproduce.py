@@ -1,4 +1,4 @@
-"""`bciigl reproduce`: one command for each table of the paper."""
+"""`bciigl reproduce`: one command for each table of the paper, and one for real recordings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
 from bciigl.cli.labelled import features, table1, table3
 from bciigl.cli.output import json_option, path_option
+from bciigl.cli.real import real
 
 
 @click.group()
 def reproduce() -> None:
-    """Reproduce a table of the paper, beside the published figures."""
+    """Reproduce a table of the paper beside the published figures, or games with real brains."""
 
 
-for command in (table1, table3, features):
+for command in (table1, table3, features, real):
     reproduce.add_command(command)
 
 

@@ -61,5 +61,6 @@ def entry_result(sessions: Sessions, entry: Entry, seed: int, *draw: int) -> dic
         **entry._asdict(),
         "confusion": found.confusion.tolist(),
         "verdict": None if found.diagnosis is None else found.diagnosis.verdict,
+        "rests_on": getattr(found.diagnosis, "rests_on", None) or None,
         "objective": found.objective,
     }

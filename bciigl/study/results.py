@@ -20,9 +20,13 @@ class Learned(Kept):
 
 
 class EntryResult(Learned):
-    """What one learner made of a session: right (rows) and chosen options (columns)."""
+    """What one learner made of a session: right (rows) and chosen options (columns).
+
+    `rests_on` is what trust rests on, if the learner tells.
+    """
 
     control: str | None
+    rests_on: str | None = None
     confusion: list[list[int]] = Field(min_length=2)
 
     @property
