@@ -24,7 +24,7 @@ from sessions import Session
 
 from bciigl.learn import ActionInclusiveIGL, InputError, SupervisedCeiling, Verdict
 
-FIRST_SEED, SESSIONS = 12000, 25
+FIRST_SEED, SESSIONS = 15000, 25
 PROCESSES = 2
 # Sessions of pure noise for each one of another kind: a share near 0 needs many.
 NOISE_SESSIONS = 8

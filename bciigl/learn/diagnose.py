@@ -16,7 +16,7 @@ from bciigl.learn.search import Found, Task
 VERDICTS = TRUST, DOUBTFUL, DO_NOT_USE = "trust", "doubtful", "do not use"
 # Thresholds of the verdict, t statistics if nothing else is said; benchmarks/verdicts.py measures
 # how often it is wrong with them.
-NO_EVIDENCE, SOME_CONTRAST, ENOUGH_CONTRAST = 1.0, 3.0, 4.0
+NO_EVIDENCE, SOME_CONTRAST, ENOUGH_CONTRAST = 1.0, 3.0, 4.5
 CLEARLY_CLUSTERED, CONTRADICTION = 4.0, -2.0
 # Whether contexts of matches resemble seeing the guess, and patterns themselves, in SDs of chance.
 CLEARLY_ALIKE, CLEARLY_UNLIKE = 3.0, -2.5

@@ -235,25 +235,25 @@ class Search:
         seen = data.means(data.feedback)
         return (seen - seen.mean(axis=0)) @ self._whitenings[0].matrix
 
-    def _likeness(self, belief: np.ndarray) -> np.ndarray:
-        """Return how much contexts of each option resemble seeing each, (seen, imagined).
+    def _likeness(self, belief: np.ndarray) -> tuple[float, float]:
+        """Return how much imagined options resemble seen ones: each its own, and at most another's.
 
-        In SDs of what the sum over the options would have by chance.
+        In SDs of what patterns by chance would have.
         """
         seen, imagined = self._seen(), self.mixture.model(belief).context_weights.T
         imagined = imagined - imagined.mean(axis=0)
         scale = np.sqrt((seen**2).sum() * (imagined**2).sum()) or 1.0
-        return seen @ imagined.T / scale * np.sqrt((len(seen) - 1) * seen.shape[1])
+        alike = seen @ imagined.T / scale * np.sqrt((len(seen) - 1) * seen.shape[1])
+        return float(np.trace(alike)), float(alike[linear_sum_assignment(-alike)].sum())
 
     def resemblance(self, belief: np.ndarray) -> tuple[float, float]:
         """Return how much imagined options resemble seen ones, in SDs of chance.
 
         And how much more they would if they were taken for others.
         """
-        alike = self._likeness(belief)
-        own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
+        own, best = self._likeness(belief)
         # Where imagining is the contrary of seeing, it resembles seeing any other option a little.
-        return float(own), float(best - max(own, -own / (len(alike) - 1)))
+        return own, best - max(own, -own / (self.task.data.n_actions - 1))
 
     def clusters_t(self, evidence: Evidence) -> float:
         """Return whether contexts cluster around what was seen: see `resemblance.clusters_t`.
@@ -291,8 +291,7 @@ class Search:
         told = self.told(evidence).sum()
         if not self.task.recorded:
             return told
-        alike = self._likeness(belief)
-        own, best = np.trace(alike), alike[linear_sum_assignment(-alike)].sum()
+        own, best = self._likeness(belief)
         features = (self.task.data.n_actions - 1) * self.task.data.context.shape[1]
         nats = -0.5 * features * np.log1p(-np.minimum(np.square([own, best]) / features, 0.99))
         nats[0] -= CONTRARY * (own < 0)
