@@ -56,6 +56,7 @@ def test_wrong_usage_exits_with_2(bciigl):
     assert bciigl("protocol", "check").exit_code == 2
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_told():
     for code in ("cli(['protocol', 'list'])", "cli(['protocol', 'show', 'table2'])"):
         command = [sys.executable, "-c", f"from bciigl.cli.main import cli; {code}"]

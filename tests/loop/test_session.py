@@ -241,6 +241,7 @@ def test_changed_subject_is_refused_and_the_restored_one_is_resumed(tmp_path):
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_damaged_files_of_earlier_runs_are_written_again(finished, tmp_path):
     expected = digests(finished("catch"))
     begun = stopped(KINDS["catch"], tmp_path / "begun", 7)
@@ -330,6 +331,7 @@ def test_person_and_agent_of_a_run_have_their_own_streams():
         )
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path):
     def peak(runs, name=""):
         tracemalloc.start()

@@ -94,6 +94,7 @@ def test_dataset_with_gaps_catch_trials_and_a_policy_is_valid(tmp_path, monkeypa
     check(folder)
 
 
+@pytest.mark.slow
 def test_dataset_of_a_recorded_subject_is_valid_also_where_responses_are_used_up(tmp_path):
     make_subject(tmp_path)
     changes = {"task.trials": 30, "task.trials_per_run": 10}

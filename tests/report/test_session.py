@@ -127,6 +127,7 @@ def test_where_nobody_can_learn_there_is_a_report_too(tmp_path):
     assert "none of cb can learn" in sections[1].paragraphs[0]
 
 
+@pytest.mark.slow
 def test_a_subject_that_is_not_there_costs_its_figures_alone(tmp_path):
     from bciigl.brain import load_subject
     from bciigl.brain.images import write_image

@@ -112,6 +112,7 @@ def test_share_may_be_empty(tmp_path):
     assert (outcome.results, outcome.failed, outcome.missing) == ({}, [], 2)
 
 
+@pytest.mark.slow
 def test_shares_that_begin_at_the_same_moment_make_one_folder(tmp_path):
     """What an array of jobs does."""
     context, together = multiprocessing.get_context("fork"), 6
