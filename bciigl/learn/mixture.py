@@ -133,9 +133,11 @@ class Mixture:
         noise: tuple[float, float],  # the variance of contexts and of feedback around their means
         shared: bool,  # see `search.Family`
         one_right: bool,
-        recorded: bool = False,  # whether feedback was, so that clusters may differ in width
+        recorded: bool = False,  # whether features were: see `search.Task`
     ) -> None:
-        self.recorded = recorded
+        # Clusters of recorded answers may differ in width. Where a policy has become better, runs
+        # differ in their means, too, and what is left of that would be taken for width.
+        self._widths = recorded and bool(data.uniform.all())
         self.data, self.noise, self.shared, self.one_right = data, noise, shared, one_right
         self._known = np.flatnonzero(np.isfinite(known_rate))
         self._known_odds = logit(known_rate[self._known])
@@ -172,7 +174,7 @@ class Mixture:
         likelihood, share = self._context_likelihood(belief)
         reward = of_action(belief, self.data.action)
         odds = self._feedback_odds(reward)
-        if self.recorded:
+        if self._widths:
             odds = recalibrated(odds, reward)
         if self.one_right:
             probable, scores = softmax, share + likelihood
