@@ -69,6 +69,7 @@ def test_output_that_cannot_be_written_is_told():
         assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_reader_that_goes_away_and_closed_output_are_no_errors():
     command = [sys.executable, "-m", "bciigl", "protocol", "show", "table2"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -227,6 +227,7 @@ def test_noise_is_not_trusted(one_right):
         assert learner.diagnose().verdict != "trust"
 
 
+@pytest.mark.slow
 def test_feedback_that_tells_the_action_alone_is_not_trusted():
     for seed in range(5):
         assert fitted(session(seed, strength=0)).diagnose().verdict != "trust"

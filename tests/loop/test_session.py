@@ -480,6 +480,7 @@ LOST |= {("train", 2, 8 + 18 * 6 + each): "corrupt" for each in range(7, 18)}
 LOST |= {("train", 1, 30): "late", ("test", 1, 50): "missing", ("test", 1, 200): "missing"}
 
 
+@pytest.mark.slow
 def test_session_that_lost_frames_is_recorded_resumed_and_learned_from(
     tmp_path, monkeypatch, bciigl
 ):

@@ -84,6 +84,7 @@ def test_validator_does_look_at_what_we_write(tmp_path):
     assert "what.txt" in str(errors(folder / "derivatives" / "bciigl"))
 
 
+@pytest.mark.slow
 def test_dataset_with_gaps_catch_trials_and_a_policy_is_valid(tmp_path, monkeypatch):
     lost = {("train", 1, each): "missing" for each in range(28, 32)} | {("test", 1, 3): "corrupt"}
     use_source(monkeypatch, partial(Losing, lost=lost))

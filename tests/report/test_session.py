@@ -146,6 +146,7 @@ def test_a_subject_that_is_not_there_costs_its_figures_alone(tmp_path):
     assert {"region", "patterns"} <= set(drawn(session_sections(dataset, folder=tmp_path)))
 
 
+@pytest.mark.slow
 def test_what_a_protocol_says_is_never_taken_for_html(tmp_path):
     options = ["<b>a</b>", "$x$ & $y$", '"c"']
     protocol = small(description="<script>alert(1)</script>", task={"options": options})
