@@ -51,8 +51,7 @@ def fit(bold: str, out: str, as_json: bool, **how: Any) -> None:
             f"{about['frames']} volumes tell little about autocorrelation (AR, MA); "
             f"with fewer than {ENOUGH_FRAMES} it depends on --seed"
         )
-    words = f"wrote {out}; use it in a protocol with brain.subject: {out}"
-    echo(as_json, {"folder": out, **_as_document(fitted)}, words, _in_words(fitted))
+    echo(as_json, {"folder": out, **_as_document(fitted)}, _wrote(out), _in_words(fitted))
 
 
 @subject.command()
@@ -110,8 +109,12 @@ def from_recording(
     with written_folder(out) as temporary, steps() as report:
         made = subject_from_recording(bold, events, name=name, report=report, **how)
         made.write_files(temporary)
-    words = f"wrote {out}; use it in a protocol with brain.subject: {out}"
-    echo(as_json, {"folder": out, **_recorded_document(made)}, words, _recorded_in_words(made))
+    document = {"folder": out, **_recorded_document(made)}
+    echo(as_json, document, _wrote(out), _recorded_in_words(made))
+
+
+def _wrote(out: str) -> str:
+    return f"wrote {out}; use it in a protocol with brain.subject: {out}"
 
 
 def _numbers(text: str | None) -> list[int] | None:

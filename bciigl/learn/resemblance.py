@@ -17,7 +17,7 @@ def clusters_t(data: Prepared, probable: np.ndarray, seen: np.ndarray, fold: np.
 
     Contexts of unseen folds are compared: clusters around the patterns of seen options, however far
     apart, with one cluster or those around the patterns' contrary. All have the same covariance, so
-    only the shape counts. Judgments are not used, and two options have no contrary.
+    only the shape counts, and two options have no contrary. Judgments have no part in it.
 
     It is 0 for a policy (`probable`, of unseen folds) that chooses otherwise than by resemblance,
     and where the answers to its choices change half-way.

@@ -173,11 +173,11 @@ class Search:
         mixture, seen = self.mixture, self._seen()
         means = mixture.parameters(belief, mixture.data.context, mixture.data.feedback)[0]
         seen = seen * ((means * seen).sum() / (seen**2).sum())
-        fits = {}
+        fits = []
         for prior in ((0.0, mixture.shrinkage), *((seen, strength) for strength in SEEN)):
             mixture.prior, mixture.shrinkage = prior
-            fits[mixture.context_fit(belief).sum()] = prior
-        mixture.prior, mixture.shrinkage = fits[max(fits)]
+            fits.append((mixture.context_fit(belief).sum(), prior))
+        mixture.prior, mixture.shrinkage = max(fits, key=lambda fit: fit[0])[1]
 
     def centred(self) -> Prepared:
         """Return the data less what is constant in each run and is not of the reward."""
@@ -285,8 +285,8 @@ class Search:
     def likelihood(self, belief: np.ndarray, evidence: Evidence) -> float:
         """Return how likely a belief makes the feedback, in nats up to a constant.
 
-        What they tell of feedback. Imagining an option may resemble seeing it: that is all that
-        tells match from mismatch where the match rate does not.
+        That is what contexts tell of it. Imagining an option may resemble seeing it, too: nothing
+        else tells match from mismatch where the match rate does not.
         """
         told = self.told(evidence).sum()
         if not self.task.recorded:
@@ -300,7 +300,7 @@ class Search:
     def best(self) -> tuple["Search", np.ndarray, Evidence]:
         """Return the search, refined, from the start that turns out best, its belief and evidence.
 
-        Where contexts do not help to choose, the two best are refined.
+        Of what was not recorded, where nothing but the feedback chooses, the two best are refined.
         """
         fits = [self.mixture.fit(each, SCREENING) for each in self.starts()]
         fits = sorted(fits, key=lambda fit: self.likelihood(*fit), reverse=True)
