@@ -20,7 +20,7 @@ from bciigl.learn.diagnose import VERDICTS, Verdict
 from bciigl.learn.interactions import Interactions
 from bciigl.loop.agent import Choice
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import frames_per_run
+from bciigl.protocol.timetable import timetable
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
 from bciigl.source.interface import CORRUPT, MISSING, STATUSES, Source
@@ -157,7 +157,7 @@ def check_source(source: Source, protocol: Protocol) -> None:
     _require(right, "affine should be a matrix of shape (4, 4)")
     options = protocol.task.options
     trials = min(protocol.task.trials, protocol.task.trials_per_run)
-    length = frames_per_run(protocol, trials)
+    length = timetable(protocol, trials, "train", 1).frames(protocol.timing.tr)
     for run in (1, 1):  # a run can be begun again, as after a crash
         source.begin_run("train", run, length)
         source.announce(Event("imagination", protocol.timing.burn_in, options[0]))

@@ -25,7 +25,8 @@ from bciigl.protocol.hrf import (
     event_response,
     shape_of,
 )
-from bciigl.protocol.schedule import frames_per_run, trials_per_run
+from bciigl.protocol.schedule import trials_per_run
+from bciigl.protocol.timetable import timetable
 
 RESPONSES = INDIVIDUAL, CANONICAL, RIGHT = "individual", "canonical", "right"
 """What response estimates assume: fitted to the person, fmrisim's, or the simulated person's."""
@@ -63,7 +64,7 @@ class Recording:
         """Return the recording that ended after some trials."""
         counts = np.bincount(self.run[:trials])[1:]
         frames = [
-            each[: frames_per_run(self.protocol, count)]
+            each[: timetable(self.protocol, count).frames(self.protocol.timing.tr)]
             for each, count in zip(self.frames, counts.tolist(), strict=False)
         ]
         names = ("action", "run", "catch", "label", "propensity")

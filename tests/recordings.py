@@ -12,7 +12,8 @@ from bciigl.brain.region import Region
 from bciigl.learn import ActionInclusiveIGL
 from bciigl.loop import record
 from bciigl.protocol import Protocol, load
-from bciigl.protocol.schedule import frames_per_run, session_trials, trials_per_run
+from bciigl.protocol.schedule import session_trials, trials_per_run
+from bciigl.protocol.timetable import timetable
 from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.layout import JOURNAL
 from bciigl.recording.trial import RecordedRun, RunId, Trial
@@ -26,6 +27,11 @@ REGION = Region(
     np.array([[3, 5, 7], [3, 5, 8], [3, 6, 7], [4, 6, 9], [5, 5, 7]]),
     np.array([[0.5, 2.9, 0, -40], [-2.8, 0.6, 0.1, 70], [0, -0.2, 3.1, -60], [0, 0, 0, 1.0]]),
 )
+
+
+def frames_per_run(protocol: Protocol, trials: int) -> int:
+    """Return how many frames a run of trials has, where all runs are alike."""
+    return timetable(protocol, trials).frames(protocol.timing.tr)
 
 
 def small(**sections) -> Protocol:

@@ -7,7 +7,7 @@ import numpy as np
 
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import EventKind
-from bciigl.protocol.schedule import event_offsets, trial_start
+from bciigl.protocol.timetable import Timetable, timetable
 
 
 class Event(NamedTuple):
@@ -41,25 +41,29 @@ class Trials:
         """Whether each guess matches, (trials,)."""
         return np.array([a == b for a, b in zip(self.imagined, self.guessed, strict=True)], bool)
 
-    def events(self, protocol: Protocol) -> list[Event]:
-        """Return what happens in the run, in order, if the person never lapses."""
+    def events(self, protocol: Protocol, session: str | None = None, run: int = 1) -> list[Event]:
+        """Return what happens in a run, in order, if the person never lapses.
+
+        The session and the run are needed where times differ from run to run.
+        """
+        when = timetable(protocol, len(self.imagined), session, run)
         return [
             event
             for trial, (imagined, guess) in enumerate(zip(self.imagined, self.guessed, strict=True))
-            for event in trial_events(protocol, trial, imagined, guess, imagined == guess)
+            for event in trial_events(when, trial, imagined, guess, imagined == guess)
         ]
 
 
 def trial_events(
-    protocol: Protocol, trial: int, imagined: int | str, guess: int | str, match: bool
+    when: Timetable, trial: int, imagined: int | str, guess: int | str, match: bool
 ) -> list[Event]:
     """Return the events of one trial of a run, counted from 0, in order."""
     contents = {"imagination": imagined, "perception": guess, "judgment": match}
-    return [trial_event(protocol, trial, kind, contents[kind]) for kind in event_offsets(protocol)]
+    return [trial_event(when, trial, kind, contents[kind]) for kind in when.onsets]
 
 
 def trial_event(
-    protocol: Protocol, trial: int, kind: EventKind, content: int | str | bool | None
+    when: Timetable, trial: int, kind: EventKind, content: int | str | bool | None
 ) -> Event:
     """Return one event of a trial, at its time."""
-    return Event(kind, trial_start(protocol, trial) + event_offsets(protocol)[kind], content)
+    return Event(kind, float(when.onsets[kind][trial]), content)

@@ -72,8 +72,8 @@ class Scanner:
         if event.onset < sampled:
             late = f"comes too late: the frame sampled at {sampled:g} s has been taken"
             raise ScannerError(f"{what} {late}")
-        first, course = self._brain.course(event.onset)
         amplitude = self._brain.amplitude(event)
+        first, course = self._brain.course(event)
         order, stop = (event.onset, amplitude.tobytes()), first + len(course)
         response = _Response(order, first, stop, course, amplitude)
         insort(self._responses, response, key=lambda each: each.order)
@@ -110,8 +110,7 @@ class Scanner:
             start, stop = max(response.first, first), min(response.stop, self.taken)
             course = response.course[start - response.first : stop - response.first]
             signal[start - first : stop - first] += course[:, None] * response.amplitude
-        while self._responses and self._responses[0].stop <= self.taken:
-            del self._responses[0]  # they are in the order of their onsets, and equally long
+        self._responses = [each for each in self._responses if each.stop > self.taken]
         frames = np.array(list(islice(self._background, count))).reshape(count, *self._shape)
         frames[(slice(None), *self._index)] += signal
         return frames

@@ -22,6 +22,7 @@ from bciigl.protocol import Protocol, find, load, schedule
 from bciigl.protocol.design_checks import NIFTI_FRAMES
 from bciigl.protocol.hrf import Shape, event_response, response_length, shape_of
 from bciigl.protocol.model import Mask
+from bciigl.protocol.timetable import Timetable, timetable
 
 
 class Brain:
@@ -54,6 +55,7 @@ class Brain:
         with one_thread():
             engine = ENGINES[settings.engine]
             self._noise = engine(self.subject, self.region, settings.noise_sources)
+        self._durations = schedule.durations(protocol)
         self._peak = settings.cnr * self.subject.noise_sd
 
     @classmethod
@@ -92,7 +94,8 @@ class Brain:
         whole_brain : bool
             Give frames of all voxels, (x, y, z), instead of the region's, (voxels,).
         """
-        plan = self.plan(self.protocol.task.events, self.planned_trials(session, run, trials))
+        when = self.timetable(session, run, trials)
+        plan = self.plan(self.protocol.task.events, when)
         seed = run_seed(self.protocol.seed, session, run)
         if whole_brain:
             frames = self._volumes(plan, seed)
@@ -101,13 +104,16 @@ class Brain:
             frames = base + self.protocol.brain.noise * self.full_noise(plan, seed)
         return Scanner(self, frames, plan.frames, whole_brain=whole_brain)
 
-    def course(self, onset: float) -> tuple[int, np.ndarray]:
-        """Return the first frame after an onset, and the response from then: 1 at its peak."""
+    def course(self, event: Event) -> tuple[int, np.ndarray]:
+        """Return the first frame after an onset, and the response from then.
+
+        It is 1 at its peak, if the event lasts as long as `timing.event` says.
+        """
         timing = self.protocol.timing
-        first = math.floor(onset / timing.tr - 0.5) + 1
-        seconds = (first + 0.5) * timing.tr - onset
-        shape = shape_of(self.protocol.brain)
-        return first, _course(seconds, timing.tr, timing.event, shape)
+        first = math.floor(event.onset / timing.tr - 0.5) + 1
+        seconds = (first + 0.5) * timing.tr - event.onset
+        given = (timing.tr, self._durations[event.kind], timing.event)
+        return first, _course(seconds, *given, shape_of(self.protocol.brain))
 
     def amplitude(self, event: Event) -> np.ndarray:
         """Return how high a lone event's response peaks, in scanner units, (voxels,)."""
@@ -124,8 +130,8 @@ class Brain:
                 f"{event.kind} of {event.content!r} is not in the protocol ({known}){near}"
             ) from None
 
-    def planned_trials(self, session: str, run: int, trials: int | None = None) -> int:
-        """Return how many trials a run has, if the protocol has that run."""
+    def timetable(self, session: str, run: int, trials: int | None = None) -> Timetable:
+        """Return the times of a run that the protocol has, or of another of so many `trials`."""
         sessions = schedule.session_trials(self.protocol)
         if session not in sessions:
             near = did_you_mean(session, sessions)
@@ -138,22 +144,23 @@ class Brain:
                 f"{sessions[session]} trials in session {session}; give trials for a run beyond"
             )
         trials = planned[run - 1] if trials is None else trials
-        if trials < 1 or schedule.frames_per_run(self.protocol, trials) > NIFTI_FRAMES:
+        when = timetable(self.protocol, max(trials, 0), session, run)
+        if trials < 1 or when.frames(self.protocol.timing.tr) > NIFTI_FRAMES:
             raise BciiglError(
                 f"trials should be 1 or more, and fit into {NIFTI_FRAMES} frames, got {trials}"
             )
-        return trials
+        return when
 
-    def plan(self, kinds: Iterable[str], trials: int) -> RunPlan:
+    def plan(self, kinds: Iterable[str], when: Timetable) -> RunPlan:
         """Return in which frames of a run events of these kinds are planned to be on."""
-        timing = self.protocol.timing
-        frames = schedule.frames_per_run(self.protocol, trials)
-        seconds = (np.arange(frames) + 0.5) * timing.tr - timing.burn_in
-        offsets = schedule.event_offsets(self.protocol)
-        length = schedule.trial_seconds(self.protocol)
-        since = seconds[:, None] - [offsets[kind] for kind in kinds]
-        on = (since >= 0) & (since < trials * length) & (since % length < timing.event)
-        return RunPlan(timing.tr, on.any(axis=1))
+        tr = self.protocol.timing.tr
+        seconds = (np.arange(when.frames(tr)) + 0.5) * tr
+        on = np.zeros(len(seconds), bool)
+        for kind in kinds:
+            begun = np.searchsorted(when.onsets[kind], seconds, side="right")
+            since = seconds - np.append(-np.inf, when.onsets[kind])[begun]
+            on |= since < self._durations[kind]
+        return RunPlan(tr, on)
 
     def full_noise(self, plan: RunPlan, seed: Seed) -> np.ndarray:
         """Return the region's noise at full strength, motion included, (frames, voxels)."""
@@ -174,10 +181,10 @@ class Brain:
 
 # Onsets that recur at the same place between two frames, as most do, share a course.
 @lru_cache(maxsize=1000)
-def _course(seconds: float, tr: float, duration: float, shape: Shape) -> np.ndarray:
+def _course(seconds: float, tr: float, duration: float, unit: float, shape: Shape) -> np.ndarray:
     """Return the course of a response, sampled every `tr` from `seconds` after the onset."""
     frames = math.ceil(response_length(duration, shape) / tr)
-    course = event_response(seconds + tr * np.arange(frames), duration, shape)
+    course = event_response(seconds + tr * np.arange(frames), duration, shape, unit=unit)
     course.flags.writeable = False
     return course
 

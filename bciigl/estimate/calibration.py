@@ -13,11 +13,12 @@ from scipy.linalg import cho_solve
 
 from bciigl.base.threads import one_thread
 from bciigl.estimate import glm
-from bciigl.estimate.frames import Frames, checked, onsets
+from bciigl.estimate.frames import Frames, checked, planned, series_events
 from bciigl.estimate.noise import Scatter, Whitening, normalised
 from bciigl.estimate.response import ResponseStatistics
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import Weights
+from bciigl.protocol.timetable import Timetable
 
 
 class Calibration(NamedTuple):
@@ -32,11 +33,14 @@ class Calibration(NamedTuple):
         for each voxel (of more than 1000, or of windows). None leaves them in the scanner's units.
     autocorrelation : float or None
         That of the noise, from a frame to the next; None to estimate it from the run's own frames.
+    ridge : float or None
+        How much estimates are shrunk; 0 where there is no noise, None for the usual.
     """
 
     response: Weights = ()
     whitening: Whitening = None
     autocorrelation: float | None = None
+    ridge: float | None = None
 
     def normalised(self, estimates: np.ndarray) -> np.ndarray:
         """Return estimates, (rows, voxels), in the units of this calibration."""
@@ -67,13 +71,15 @@ class Calibrator:
         self._lagged = np.zeros(2)  # products of neighbouring frames' noise, and its squares
         self._calibration: Calibration | None = UNCALIBRATED
 
-    def add(self, frames: Frames) -> None:
+    def add(self, frames: Frames, when: Timetable | None = None) -> None:
         """Take notice of a finished run.
 
         Parameters
         ----------
         frames : array, (frames, voxels), or dict of arrays
             As in `bciigl.estimate.contexts`, with all series.
+        when : Timetable, optional
+            As there.
         """
         if not self._fits and not self._normalises:
             return
@@ -81,7 +87,7 @@ class Calibrator:
             if not self._has_rest:
                 self._add_windows(frames)
                 return
-            windows = list(self._windows(frames))
+            windows = list(self._windows(frames, when))
             if not windows:  # all frames are missing
                 return
             if not self._runs:
@@ -103,6 +109,9 @@ class Calibrator:
     @property
     def calibration(self) -> Calibration:
         """What is known from the runs so far."""
+        if self._calibration is None and self._has_rest and not self._lagged[1]:
+            # fmrisim's response leaves no noise: there is nothing to be found.
+            self._calibration = Calibration((), None, 0.0, 0.0)
         if self._calibration is None:
             with one_thread():
                 total = self._statistics.innovations if self._has_rest else self._noise
@@ -127,22 +136,24 @@ class Calibrator:
                 self._noise.add(present - present.mean(axis=0), len(present) - 1)
                 self._calibration = None
 
-    def _windows(self, frames: Frames) -> Iterator[tuple[np.ndarray, glm.Window, tuple[int, ...]]]:
+    def _windows(
+        self, frames: Frames, when: Timetable | None
+    ) -> Iterator[tuple[np.ndarray, glm.Window, tuple[int, ...]]]:
         """Yield the frames there in each stretch of a run, its events, and of which kinds they are.
 
         Stretches are short, so that the cost of a run grows with its length and no faster.
         """
-        timing, names = self._protocol.timing, self._protocol.task.events
-        for kinds, series in checked(frames, self._protocol, names).items():
-            when = onsets(self._protocol, kinds, len(series))
-            numbers = np.tile([names.index(kind) for kind in kinds], len(when))
-            count = max(round(len(series) * timing.tr / glm.WINDOW), 1)
+        names = self._protocol.task.events
+        recordings = checked(frames, self._protocol, names)
+        when = planned(recordings, self._protocol, when)
+        for kinds, series in recordings.items():
+            events = series_events(self._protocol, kinds, when)
+            numbers = np.tile([names.index(kind) for kind in kinds], when.trials)
+            count = max(round(len(series) * events.tr / glm.WINDOW), 1)
             ends = np.linspace(0, len(series), count + 1).round().astype(int).tolist()
             for first, stop in zip(ends, ends[1:], strict=False):
-                inside, times = glm.events(when.ravel(), first, stop, timing)
-                present, missing = glm.frames_there(series[first:stop])
+                present, window, inside = events.window(series, first, stop)
                 if len(present):
-                    window = glm.Window(stop - first, times, timing.tr, timing.event, missing)
                     yield present, window, tuple(numbers[inside].tolist())
 
     def _fit_response(self, windows: list, coefficient: float) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from bciigl.base.errors import BciiglError
+from bciigl.estimate import glm
 from bciigl.protocol import Protocol, schedule
+from bciigl.protocol.timetable import Timetable, timetable
 
 Frames = np.ndarray | dict[str, np.ndarray]
 """Frames of a run, (frames, voxels); by name where there are several series."""
@@ -14,17 +16,22 @@ Recordings = dict[tuple[str, ...], np.ndarray]
 """Frames by the kinds of event in them."""
 
 
-def onsets(protocol: Protocol, kinds: Sequence[str], frames: int, least: int = 0) -> np.ndarray:
-    """Return the onsets of all events begun in some frames, in seconds, (trials, kinds).
+def series_events(protocol: Protocol, kinds: Sequence[str], when: Timetable) -> glm.Events:
+    """Return the events of these kinds in a series of frames, trial by trial."""
+    onsets = np.column_stack([when.onsets[kind] for kind in kinds])
+    lasts = schedule.durations(protocol)
+    durations = np.broadcast_to([lasts[kind] for kind in kinds], onsets.shape)
+    timing = protocol.timing
+    return glm.Events(onsets.ravel(), durations.ravel(), timing.event, timing.tr)
 
-    There are at least as many trials as asked for.
-    """
-    length, offsets = schedule.trial_seconds(protocol), schedule.event_offsets(protocol)
+
+def planned(recordings: Recordings, protocol: Protocol, when: Timetable | None) -> Timetable:
+    """Return the times of a run: those given, or of as many trials as began in the frames."""
+    if when is not None:
+        return when
+    frames = max(len(each) for each in recordings.values())
     seconds = frames * protocol.timing.tr - protocol.timing.burn_in
-    trials = np.arange(max(math.ceil(seconds / length), least))
-    return np.add.outer(
-        protocol.timing.burn_in + trials * length, [offsets[kind] for kind in kinds]
-    )
+    return timetable(protocol, max(math.ceil(seconds / schedule.trial_seconds(protocol)), 0))
 
 
 def checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:

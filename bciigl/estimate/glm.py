@@ -10,6 +10,7 @@ weights of the frames, which depend on times alone, are computed once and serve 
 trials.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from bciigl.base.threads import one_thread
 from bciigl.protocol.hrf import Weights, event_response, response_length
-from bciigl.protocol.model import Timing
 
 # Seconds: cosines of longer periods are taken for drift. The usual 128 s would cost a causal
 # estimate, which sees its event from one side only, more precision than drift does.
@@ -31,56 +31,90 @@ WINDOW = 2 * DRIFT_PERIOD
 RIDGE = 2.0
 # Keeps a system with few frames solvable.
 SOLVABLE = 1e-6
+# Shares of the signal's power, and of a frame's value in 32 bits, that are no noise.
+NOTHING, ROUNDING = 1e-7, 1e-7
+
+
+class Events(NamedTuple):
+    """The events of a series of frames, in order.
+
+    Attributes
+    ----------
+    onsets, durations : array, (events,)
+        In seconds of the run.
+    unit : float
+        Seconds that an event lasts whose response peaks at its amplitude; longer ones peak higher.
+    tr : float
+        Seconds from frame to frame.
+    """
+
+    onsets: np.ndarray
+    durations: np.ndarray
+    unit: float
+    tr: float
+
+    def window(
+        self, frames: np.ndarray, first: int, stop: int, response: Weights = ()
+    ) -> tuple[np.ndarray, "Window", np.ndarray]:
+        """Return the frames there from `first` to `stop`, their design, and its events."""
+        since = self.onsets - first * self.tr
+        last_sample = (stop - first - 0.5) * self.tr
+        inside = (since > -response_length(self.durations.max(initial=0.0))) & (since < last_sample)
+        # Rounded, so that windows at the same place in a trial share what is cached.
+        times = tuple(np.round(since[inside], 6).tolist())
+        lasts = tuple(self.durations[inside].tolist())
+        present, missing = frames_there(frames[first:stop])
+        given = (stop - first, times, lasts, self.unit, self.tr, missing, response)
+        return present, Window(*given), inside
 
 
 def estimate(
     frames: np.ndarray,
-    onsets: np.ndarray,
+    events: Events,
     weights: np.ndarray,
-    timing: Timing,
     response: Weights = (),
     coefficient: float | None = None,
+    ridge: float | None = None,
 ) -> np.ndarray:
     """Return weighted sums of what events evoked, (sums, voxels); as in `frame.estimate`.
 
     They are amplitudes: the peak of a lone event's response, shrunk by the ridge. `response` are
-    the weights of `hrf.basis`; the autocorrelation is estimated from the frames unless it is known.
+    the weights of `hrf.basis`. The autocorrelation is estimated from the frames unless it is known.
+    Where these have no noise the ridge is 0, and estimates are exact.
     """
     with one_thread():
         if coefficient is None:
-            coefficient = autocorrelation(frames, onsets, timing)
+            products = last_products(frames, events)
+            coefficient, ridge = rounded(*products), usual_ridge(*products)
+        ridge = RIDGE if ridge is None else ridge
         estimates = []
         for mine in weights:
-            first, stop = _window(onsets[mine != 0], len(frames), timing)
-            inside, times = events(onsets, first, stop, timing)
-            present, missing = frames_there(frames[first:stop])
-            when = Window(stop - first, times, timing.tr, timing.event, missing, response)
-            estimates.append(_frame_weights(when, tuple(mine[inside]), coefficient) @ present)
+            first, stop = _window(events.onsets[mine != 0], len(frames), events.tr)
+            present, when, inside = events.window(frames, first, stop, response)
+            estimates.append(frame_weights(when, tuple(mine[inside]), coefficient, ridge) @ present)
     return np.array(estimates).reshape(len(weights), frames.shape[1])
 
 
-def autocorrelation(frames: np.ndarray, onsets: np.ndarray, timing: Timing) -> float:
-    """Return how much the noise of a frame resembles that of the frame before, 0 to 0.9.
-
-    From what is left of the last frames when events and drift are taken out, of all voxels
-    together, and in steps of 0.1, so that the weights of frames can be kept.
-    """
-    first = max(len(frames) - round(WINDOW / timing.tr), 0)
-    _, times = events(onsets, first, len(frames), timing)
-    present, missing = frames_there(frames[first:])
-    when = Window(len(frames) - first, times, timing.tr, timing.event, missing)
-    return rounded(*lagged_products(present, when))
+def last_products(frames: np.ndarray, events: Events) -> tuple[float, float]:
+    """Return the `lagged_products` of the last frames."""
+    first = max(len(frames) - round(WINDOW / events.tr), 0)
+    present, when, _ = events.window(frames, first, len(frames))
+    return lagged_products(present, when)
 
 
 def lagged_products(there: np.ndarray, when: "Window") -> tuple[float, float]:
-    """Return the sum of products of neighbouring frames' noise, and that of its squares."""
+    """Return the sum of products of neighbouring frames' noise, and that of its squares.
+
+    The noise is what is left when events and drift are taken out, of all voxels together.
+    """
     if not len(there):
         return 0.0, 0.0
     centred = there - there.mean(axis=0)
     design, system = least_squares(when, 0.0)
     left = centred - design @ cho_solve(system, design.T @ centred)
     power = float(np.vdot(left, left))
-    if power <= 1e-9 * np.vdot(centred, centred):  # as many events as frames leave nothing
+    # Nothing but rounding errors is left without noise, or of as many events as frames.
+    if power <= NOTHING * np.vdot(centred, centred) + ROUNDING**2 * np.vdot(there, there):
         return 0.0, 0.0
     if when.missing:
         whole = np.zeros((when.frames, left.shape[1]))
@@ -90,8 +124,16 @@ def lagged_products(there: np.ndarray, when: "Window") -> tuple[float, float]:
 
 
 def rounded(products: float, power: float) -> float:
-    """Return an autocorrelation in steps of 0.1, 0 to 0.9."""
+    """Return how much the noise of a frame resembles that of the frame before, 0 to 0.9.
+
+    It is in steps of 0.1, so that the weights of frames can be kept.
+    """
     return float(np.clip(np.round(products / power, 1), 0.0, 0.9) + 0.0) if power else 0.0
+
+
+def usual_ridge(products: float, power: float) -> float:
+    """Return the ridge for noise of some power: none where there is no noise."""
+    return RIDGE if power else 0.0
 
 
 class Window(NamedTuple):
@@ -103,8 +145,10 @@ class Window(NamedTuple):
         How many there are, with those missing.
     times : tuple of float
         Onsets of the events, in seconds from the beginning of the first frame.
-    tr, duration : float
-        Seconds from frame to frame, and of an event.
+    durations : tuple of float
+        How long they last.
+    unit, tr : float
+        As in `Events`.
     missing : tuple of int
         Which frames are missing.
     response : tuple of float
@@ -113,8 +157,9 @@ class Window(NamedTuple):
 
     frames: int
     times: tuple[float, ...]
+    durations: tuple[float, ...]
+    unit: float
     tr: float
-    duration: float
     missing: tuple[int, ...]
     response: Weights = ()
 
@@ -127,7 +172,21 @@ class Window(NamedTuple):
     def lags(self) -> np.ndarray:
         """Seconds from each onset to the middle of each frame that is there, (frames, events)."""
         middle = (self.rows + 0.5) * self.tr
-        return middle[:, None] - np.array(self.times)
+        return np.round(middle[:, None] - np.array(self.times), 6)
+
+    def responses(self, response: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        """Return what events evoke in each frame that is there, (frames, events).
+
+        `response` has the course of an event, given seconds since its onset and its duration.
+        """
+        lags, durations = self.lags, np.array(self.durations)
+        found = np.zeros(lags.shape)
+        for duration in set(self.durations):
+            inside = (lags > 0) & (lags < response_length(duration)) & (durations == duration)
+            # Events often follow each other at the same lags: few responses are to be computed.
+            different, place = np.unique(lags[inside], return_inverse=True)
+            found[inside] = response(different, duration)[place]
+        return found
 
 
 def are_missing(frames: np.ndarray) -> np.ndarray:
@@ -143,25 +202,14 @@ def frames_there(frames: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
     return frames[~missing], tuple(np.flatnonzero(missing).tolist())
 
 
-def _window(wanted: np.ndarray, frames: int, timing: Timing) -> tuple[int, int]:
+def _window(wanted: np.ndarray, frames: int, tr: float) -> tuple[int, int]:
     """Return the first frame, and the one after the last, that tell about the events wanted."""
     if not len(wanted):
         return 0, frames
     half = WINDOW / 2
-    stop = min(frames, int((wanted.max() + half) / timing.tr))
-    first = min(stop - round(WINDOW / timing.tr), int((wanted.min() - half) / timing.tr))
+    stop = min(frames, int((wanted.max() + half) / tr))
+    first = min(stop - round(WINDOW / tr), int((wanted.min() - half) / tr))
     return max(first, 0), stop
-
-
-def events(
-    onsets: np.ndarray, first: int, stop: int, timing: Timing
-) -> tuple[np.ndarray, tuple[float, ...]]:
-    """Return which events respond in a window, and their onsets in seconds from its beginning."""
-    since = onsets - first * timing.tr
-    last_sample = (stop - first - 0.5) * timing.tr
-    inside = (since > -response_length(timing.event)) & (since < last_sample)
-    # Rounded, so that windows at the same place in a trial share what is cached.
-    return inside, tuple(np.round(since[inside], 6).tolist())
 
 
 def drift(when: Window) -> np.ndarray:
@@ -173,13 +221,9 @@ def drift(when: Window) -> np.ndarray:
 
 def _design(when: Window) -> np.ndarray:
     """Return the regressors of the events, then those of drift, (frames there, regressors)."""
-    # Events follow each other at the same lags: few responses are to be computed.
-    lags = np.round(when.lags, 6)
-    responses = np.zeros(lags.shape)
-    inside = (lags > 0) & (lags < response_length(when.duration))
-    different, place = np.unique(lags[inside], return_inverse=True)
-    found = event_response(different, when.duration, weights=when.response)
-    responses[inside] = found[place]
+    responses = when.responses(
+        lambda lags, lasts: event_response(lags, lasts, weights=when.response, unit=when.unit)
+    )
     return np.concatenate([responses, drift(when)], axis=1)
 
 
@@ -192,14 +236,16 @@ def least_squares(when: Window, coefficient: float) -> tuple[np.ndarray, tuple[n
 
 
 @lru_cache(maxsize=5000)
-def _frame_weights(when: Window, mixture: tuple[float, ...], coefficient: float) -> np.ndarray:
+def frame_weights(
+    when: Window, mixture: tuple[float, ...], coefficient: float, shrink: float = RIDGE
+) -> np.ndarray:
     """Return the weight of each frame in a weighted sum of the events' estimates, (frames,)."""
     events, steps = len(when.times), np.diff(when.rows)
     design = whitened(_design(when), coefficient, steps)
     ridge = np.full(design.shape[1], SOLVABLE)  # drift is hardly penalised
     strongest = (design[:, :events] ** 2).sum(axis=0).max(initial=0.0)
     # It is 0 where all frames are missing that tell of events.
-    ridge[:events] = RIDGE * strongest or SOLVABLE
+    ridge[:events] = shrink * strongest or SOLVABLE
     system = cho_factor(design.T @ design + np.diag(ridge))
     wanted = np.zeros(design.shape[1])
     wanted[:events] = mixture

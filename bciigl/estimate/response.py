@@ -5,14 +5,14 @@ each kind of event tells the weights: their most probable values are found, give
 between people with an SD of 1. All that is needed of a run are sums, which add up over runs.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.optimize import minimize
 
 from bciigl.estimate import glm
 from bciigl.estimate.noise import Scatter, Whitening, normalised
-from bciigl.protocol.hrf import BASIS, Weights, basis, event_response, response_length
+from bciigl.protocol.hrf import BASIS, Weights, basis, event_response
 
 # SDs of people: no response is further from fmrisim's.
 FURTHEST = 5.0
@@ -86,21 +86,20 @@ def _regressors(
 
     Both are of innovations, (frames there, regressors).
     """
-    lags = np.round(when.lags, 6)
-    inside = (lags > 0) & (lags < response_length(when.duration))
-    different, place = np.unique(lags[inside], return_inverse=True)
-    times, curves = basis(when.duration)
-    found = [event_response(different, when.duration)]
-    found += [np.interp(different, times, each) for each in curves]
     member = np.eye(count)[np.array(kinds, int)]  # (events, kinds)
-    regressors = np.zeros((len(lags), count, CURVES))
-    for number, values in enumerate(found):
-        responses = np.zeros(lags.shape)
-        responses[inside] = values[place]
-        regressors[:, :, number] = responses @ member
+    regressors = np.zeros((len(when.rows), count, CURVES))
+
+    def curve(number: int, lags: np.ndarray, duration: float) -> np.ndarray:
+        if not number:
+            return event_response(lags, duration, unit=when.unit)
+        times, curves = basis(duration, when.unit)
+        return np.interp(lags, times, curves[number - 1])
+
+    for number in range(CURVES):
+        regressors[:, :, number] = when.responses(partial(curve, number)) @ member
     steps = np.diff(when.rows)
     drift, _ = np.linalg.qr(glm.whitened(glm.drift(when), coefficient, steps))
-    regressors = glm.whitened(regressors.reshape(len(lags), -1), coefficient, steps)
+    regressors = glm.whitened(regressors.reshape(len(regressors), -1), coefficient, steps)
     regressors -= drift @ (drift.T @ regressors)
     for each in (regressors, drift):
         each.flags.writeable = False

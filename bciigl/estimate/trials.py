@@ -9,9 +9,9 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.threads import one_thread
 from bciigl.estimate import frame, glm
 from bciigl.estimate.calibration import UNCALIBRATED, Calibration
-from bciigl.estimate.frames import Frames, Recordings, checked, onsets
+from bciigl.estimate.frames import Frames, Recordings, checked, planned, series_events
 from bciigl.protocol import Protocol, schedule
-from bciigl.protocol.schedule import trial_seconds, trial_start
+from bciigl.protocol.timetable import Timetable, timetable
 
 _CONTEXT = {"imagination": 1.0}
 # With fewer of the frames that follow an event there is nothing to estimate its response from.
@@ -19,7 +19,10 @@ ENOUGH_FRAMES = 0.5
 
 
 def contexts(
-    frames: Frames, protocol: Protocol, calibration: Calibration = UNCALIBRATED
+    frames: Frames,
+    protocol: Protocol,
+    calibration: Calibration = UNCALIBRATED,
+    when: Timetable | None = None,
 ) -> np.ndarray:
     """Return the context of each trial of a run, (trials, voxels).
 
@@ -36,26 +39,40 @@ def contexts(
         When the events were, and how to estimate what they evoked.
     calibration : Calibration, optional
         What is known of the person and the noise, from other runs.
+    when : Timetable, optional
+        The times of the run (`bciigl.protocol.timetable`); needed where they differ from run to
+        run.
     """
     recordings = checked(frames, protocol, _CONTEXT)
-    trials, voxels = _whole_trials(recordings, protocol)
+    when = planned(recordings, protocol, when)
+    trials, voxels = _whole_trials(recordings, protocol, when)
     with one_thread():
-        found = [_context(recordings, protocol, trial, calibration) for trial in range(trials)]
+        found = [
+            _context(recordings, protocol, trial, calibration, when) for trial in range(trials)
+        ]
     return np.array(found).reshape(trials, voxels)
 
 
 def context(
-    frames: Frames, protocol: Protocol, trial: int, calibration: Calibration = UNCALIBRATED
+    frames: Frames,
+    protocol: Protocol,
+    trial: int,
+    calibration: Calibration = UNCALIBRATED,
+    when: Timetable | None = None,
 ) -> np.ndarray:
     """Return the context of one trial, (voxels,), while its run goes on.
 
     `frames` begin with the run; those not complete when the agent decides are not used.
     """
-    return _context(checked(frames, protocol, _CONTEXT), protocol, trial, calibration)
+    recordings = checked(frames, protocol, _CONTEXT)
+    return _context(recordings, protocol, trial, calibration, _with(protocol, trial, when))
 
 
 def feedback(
-    frames: Frames, protocol: Protocol, calibration: Calibration = UNCALIBRATED
+    frames: Frames,
+    protocol: Protocol,
+    calibration: Calibration = UNCALIBRATED,
+    when: Timetable | None = None,
 ) -> np.ndarray:
     """Return the feedback of each trial of a run, (trials, voxels), from the whole run.
 
@@ -63,25 +80,44 @@ def feedback(
     """
     weights = _feedback_weights(protocol)
     recordings = checked(frames, protocol, weights)
-    trials, _ = _whole_trials(recordings, protocol)
-    return _estimates(recordings, protocol, weights, range(trials), calibration)
+    when = planned(recordings, protocol, when)
+    trials, _ = _whole_trials(recordings, protocol, when)
+    return _estimates(recordings, protocol, weights, range(trials), calibration, when)
 
 
 def feedback_so_far(
-    frames: Frames, protocol: Protocol, trial: int, calibration: Calibration = UNCALIBRATED
+    frames: Frames,
+    protocol: Protocol,
+    trial: int,
+    calibration: Calibration = UNCALIBRATED,
+    when: Timetable | None = None,
 ) -> np.ndarray:
     """Return the feedback of one trial, (voxels,), from frames complete at the trial's end."""
     weights = _feedback_weights(protocol)
     recordings = checked(frames, protocol, weights)
-    seen = _until(recordings, protocol, trial, trial_seconds(protocol))
-    return _estimates(seen, protocol, weights, [trial], calibration)[0]
+    when = _with(protocol, trial, when)
+    seen = _until(recordings, when.starts[trial + 1], protocol.timing.tr)
+    return _estimates(seen, protocol, weights, [trial], calibration, when)[0]
 
 
 def _context(
-    recordings: Recordings, protocol: Protocol, trial: int, calibration: Calibration
+    recordings: Recordings,
+    protocol: Protocol,
+    trial: int,
+    calibration: Calibration,
+    when: Timetable,
 ) -> np.ndarray:
-    seen = _until(recordings, protocol, trial, schedule.decision_time(protocol.timing))
-    return _estimates(seen, protocol, _CONTEXT, [trial], calibration)[0]
+    seen = _until(recordings, when.decisions[trial], protocol.timing.tr)
+    return _estimates(seen, protocol, _CONTEXT, [trial], calibration, when)[0]
+
+
+def _with(protocol: Protocol, trial: int, when: Timetable | None) -> Timetable:
+    """Return times of a run that has a trial."""
+    trials = None if when is None else when.trials
+    if not isinstance(trial, (int, np.integer)) or not 0 <= trial < (trials or math.inf):
+        most = "a larger whole number" if trials is None else f"a whole number up to {trials - 1}"
+        raise BciiglError(f"trial should be 0 or {most}, got {trial!r}")
+    return timetable(protocol, trial + 1) if when is None else when
 
 
 def _feedback_weights(protocol: Protocol) -> dict[str, float]:
@@ -94,12 +130,13 @@ def _estimates(
     weights: dict[str, float],
     trials: Sequence[int],
     calibration: Calibration,
+    when: Timetable,
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked, (trials, voxels)."""
     if not len(trials):
         return np.zeros((0, next(iter(recordings.values())).shape[1]))
     found = sum(
-        _from_series(frames, protocol, kinds, weights, trials, calibration)
+        _from_series(frames, protocol, kinds, weights, trials, calibration, when)
         for kinds, frames in recordings.items()
         if not set(kinds).isdisjoint(weights)
     )
@@ -113,25 +150,27 @@ def _from_series(
     weights: dict[str, float],
     trials: Sequence[int],
     calibration: Calibration,
+    when: Timetable,
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
     trials = np.asarray(trials, int)
-    when = onsets(protocol, kinds, len(frames), trials.max() + 1)
-    wanted = np.zeros((len(trials), *when.shape))
+    events = series_events(protocol, kinds, when)
+    wanted = np.zeros((len(trials), when.trials, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
-    wanted = wanted.reshape(len(trials), when.size)
+    wanted = wanted.reshape(len(trials), -1)
 
     def estimate(mine: np.ndarray) -> np.ndarray:
-        given = (frames, when.ravel(), mine, protocol.timing)
         if protocol.estimate.method != "glm":
-            return frame.estimate(*given, schedule.estimate_frames(protocol))
-        return glm.estimate(*given, calibration.response, calibration.autocorrelation)
+            count = schedule.estimate_frames(protocol)
+            return frame.estimate(frames, events.onsets, mine, protocol.timing, count)
+        response, _, autocorrelation, ridge = calibration
+        return glm.estimate(frames, events, mine, response, autocorrelation, ridge)
 
     missing = glm.are_missing(frames)
     if not missing.any():
         return estimate(wanted)
-    first = when[trials][:, [kind in weights for kind in kinds]].min(axis=1)
-    last = np.array([trial_start(protocol, trial + 1) for trial in trials])
+    begins = [when.onsets[kind][trials] for kind in kinds if kind in weights]
+    first, last = np.min(begins, axis=0), when.starts[trials + 1]
     sampled = (np.arange(len(missing)) + 0.5) * protocol.timing.tr
     mine = (sampled > first[:, None]) & (sampled < last[:, None])
     enough = (mine & ~missing).sum(axis=1) >= ENOUGH_FRAMES * np.maximum(mine.sum(axis=1), 1)
@@ -141,20 +180,17 @@ def _from_series(
     return found
 
 
-def _whole_trials(recordings: Recordings, protocol: Protocol) -> tuple[int, int]:
+def _whole_trials(recordings: Recordings, protocol: Protocol, when: Timetable) -> tuple[int, int]:
     """Return how many trials were recorded to their end, and of how many voxels."""
     frames, voxels = next(iter(recordings.values())).shape
-    seconds = frames * protocol.timing.tr - protocol.timing.burn_in
-    # Rounded first: a run of 46 trials should not come out as a little less.
-    return max(math.floor(round(seconds / trial_seconds(protocol), 6)), 0), voxels
+    # Rounding errors aside: a run of 46 trials should not come out as one less.
+    ended = when.starts[1:] <= frames * protocol.timing.tr + 1e-6
+    return int(ended.sum()), voxels
 
 
-def _until(recordings: Recordings, protocol: Protocol, trial: int, since: float) -> Recordings:
-    """Return the frames that are complete some seconds after a trial began."""
-    if not isinstance(trial, (int, np.integer)) or trial < 0:
-        raise BciiglError(f"trial should be 0 or a larger whole number, got {trial!r}")
-    seconds = trial_start(protocol, trial) + since
-    complete = schedule.frames_complete(seconds, protocol.timing.tr)
+def _until(recordings: Recordings, seconds: float, tr: float) -> Recordings:
+    """Return the frames that are complete by then."""
+    complete = schedule.frames_complete(seconds, tr)
     for frames in recordings.values():
         if len(frames) < complete:
             raise BciiglError(

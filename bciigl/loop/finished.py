@@ -7,8 +7,9 @@ import numpy as np
 from bciigl.estimate import Calibration, contexts, feedback
 from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol
+from bciigl.protocol.timetable import timetable
 from bciigl.recording.dataset import joined_session
-from bciigl.recording.trial import Frames, Trial, run_arrays
+from bciigl.recording.trial import Frames, RunId, Trial, run_arrays
 
 
 class FinishedRuns:
@@ -21,12 +22,14 @@ class FinishedRuns:
     ----------
     protocol : Protocol
         The experiment.
+    session : str
+        ``"train"`` or ``"test"``.
     frames : function
-        Returns the frames of a finished run, given its number from 1.
+        Returns the frames of a finished run.
     """
 
-    def __init__(self, protocol: Protocol, frames: Callable[[int], Frames]) -> None:
-        self._protocol, self._frames = protocol, frames
+    def __init__(self, protocol: Protocol, session: str, frames: Callable[[RunId], Frames]) -> None:
+        self._protocol, self._session, self._frames = protocol, session, frames
         self._runs: list[list[Trial]] = []
         # What the last runs were estimated with, and how many there were before.
         self._present: tuple[Calibration | None, int] = None, 0
@@ -41,7 +44,9 @@ class FinishedRuns:
         """Yield contexts and, from the whole run, feedback of each run, (trials, voxels)."""
         known, before = self._present
         for run, trials in enumerate(self._runs, start=1):
-            given = (self._frames(run), self._protocol, calibration)
+            place = RunId(self._session, run)
+            when = timetable(self._protocol, len(trials), *place)
+            given = (self._frames(place), self._protocol, calibration, when)
             same = calibration is known and run > before and trials[0].context.size
             context = np.array([each.context for each in trials]) if same else contexts(*given)
             yield context, feedback(*given)

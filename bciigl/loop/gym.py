@@ -106,7 +106,7 @@ class ClosedLoopEnv(gymnasium.Env):
             place = RunId("train", run)
             participant = participant_of(protocol, source, place, trials)
             given = (protocol, source, participant, place, calibrator.calibration)
-            yield participant, _calibrating(run_steps(*given), calibrator), run
+            yield participant, _calibrating(run_steps(*given), calibrator, participant), run
 
     def _observed(
         self, feedback: np.ndarray, guess: int, catch: bool = False
@@ -119,10 +119,10 @@ class ClosedLoopEnv(gymnasium.Env):
         return observation, {"run": self._run, "trial": trial}
 
 
-def _calibrating(steps: Steps, calibrator: Calibrator) -> Steps:
+def _calibrating(steps: Steps, calibrator: Calibrator, participant: Participant) -> Steps:
     """Go through the steps of a run, after which its frames calibrate those to come."""
     frames, status = yield from steps
-    calibrator.add(frames)
+    calibrator.add(frames, participant.when)
     return frames, status
 
 

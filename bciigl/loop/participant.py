@@ -23,7 +23,7 @@ class SimulatedPerson(Participant):
 
     Parameters
     ----------
-    protocol, trials
+    protocol, trials, session, run
         As in `Participant`.
     rng : numpy.random.Generator
         Random numbers of this run's person.
@@ -40,9 +40,16 @@ class SimulatedPerson(Participant):
     """
 
     def __init__(
-        self, protocol: Protocol, trials: int, rng: np.random.Generator, *, catch: bool = True
+        self,
+        protocol: Protocol,
+        trials: int,
+        rng: np.random.Generator,
+        session: str | None = None,
+        run: int = 1,
+        *,
+        catch: bool = True,
     ) -> None:
-        super().__init__(protocol, trials)
+        super().__init__(protocol, trials, session, run)
         options, plan, human = len(protocol.task.options), protocol.task.catch, protocol.human
         self.meant = rng.integers(options, size=trials)
         others = (self.meant + rng.integers(1, options, size=(2, trials))) % options
@@ -55,7 +62,7 @@ class SimulatedPerson(Participant):
     def imagine(self, trial: int) -> Event:
         """Return how a trial begins."""
         option = self._protocol.task.options[self.imagined[trial]]
-        return trial_event(self._protocol, trial, "imagination", option)
+        return trial_event(self.when, trial, "imagination", option)
 
     def shown(self, trial: int) -> Shown | None:
         """Return what the experimenter shows on a catch trial; None on all others."""

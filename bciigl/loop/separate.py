@@ -81,13 +81,13 @@ def record_separately(
     """
     if brain.protocol.recording != "separate":
         raise BciiglError("recording: shared has one series for all events: use Brain.scan")
-    trials = brain.planned_trials(session, run, trials)
+    when = brain.timetable(session, run, trials)
     by_kind: dict[str, list[Event]] = {}
     for event in events:
         by_kind.setdefault(event.kind, []).append(event)
     seed = run_seed(brain.protocol.seed, session, run)
     return {
-        kind: _series(brain, mine, brain.plan((kind,), trials), seed.child("separate", kind))
+        kind: _series(brain, mine, brain.plan((kind,), when), seed.child("separate", kind))
         for kind, mine in by_kind.items()
     }
 

@@ -22,13 +22,12 @@ from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_step
 from bciigl.protocol import Protocol
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import (
-    decision_seconds,
-    frames_per_run,
     series,
     session_trials,
     trials_per_run,
 )
 from bciigl.protocol.summary import first_difference
+from bciigl.protocol.timetable import timetable
 from bciigl.protocol.validation import validate
 from bciigl.recording import open_dataset
 from bciigl.recording.calibration import read_calibration, write_calibration
@@ -80,7 +79,7 @@ def run_session(
 
     for session, trials in session_trials(protocol).items():
         present = known()
-        over = FinishedRuns(protocol, lambda run, session=session: sink.frames(RunId(session, run)))
+        over = FinishedRuns(protocol, session, sink.frames)
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
             place, who = RunId(session, run), agents[session]
             if session == "train" and run > 1 and _recalled(who, over, known()):
@@ -103,7 +102,7 @@ def run_session(
             who.end_run()
             over.add(past, present)
             if session == "train" and agent.calibration is None:
-                calibrator.add(frames)
+                calibrator.add(frames, timetable(protocol, count, *place))
             done += count
             progress(done, total)
         # Learners get all of a session in the same units, those of the whole training session.
@@ -127,7 +126,7 @@ def _skip_run(protocol: Protocol, source: Source, place: RunId, past: list[Trial
         for number, trial in enumerate(past)
         for event in (person.imagine(number), *person.answer(number, trial.action))
     )
-    source.skip_run(*place, frames_per_run(protocol, len(past)), events)
+    source.skip_run(*place, person.when.frames(protocol.timing.tr), events)
 
 
 def _agent_rng(protocol: Protocol, place: RunId) -> np.random.Generator:
@@ -155,7 +154,7 @@ def simulate_run(
     participant = participant_of(protocol, source, place, trials)
 
     def on_guess(trial: int) -> None:
-        lateness(max(source.elapsed() - decision_seconds(protocol, trial), 0.0))
+        lateness(max(source.elapsed() - participant.when.decisions[trial], 0.0))
 
     given = (protocol, source, participant, place, calibration, len(past))
     steps = run_steps(*given, looked_at=looked_at)
@@ -189,7 +188,7 @@ def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int
         return own
     # The test session is for scoring: it has no catch trials.
     rng = run_seed(protocol.seed, *place).rng("human")
-    return SimulatedPerson(protocol, trials, rng, catch=place.session == "train")
+    return SimulatedPerson(protocol, trials, rng, *place, catch=place.session == "train")
 
 
 def agent_of(

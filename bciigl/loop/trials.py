@@ -11,7 +11,7 @@ from bciigl.estimate import UNCALIBRATED, Calibration, context, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import decision_seconds, frames_complete, frames_per_run, trial_start
+from bciigl.protocol.schedule import frames_complete
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import NOT_ESTIMATED, Frames, RunId, Shown, Trial
 from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
@@ -47,7 +47,8 @@ def trial_steps(
 
     Contexts and feedback are empty where nobody looks at them while the run goes on.
     """
-    length = frames_per_run(protocol, participant.trials)
+    when = participant.when
+    length = when.frames(source.tr)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
     def until(seconds: float) -> np.ndarray:
@@ -61,19 +62,21 @@ def trial_steps(
                 frames[frame.index] = np.asarray(frame.values, np.float32)
         return frames[:stop]
 
-    elapsed = trial_start(protocol, past) if past else 0.0
+    elapsed = float(when.starts[past]) if past else 0.0
     source.begin_run(*place, length, elapsed=elapsed)
     for trial in range(participant.trials):
         source.announce(participant.imagine(trial))
-        before = until(decision_seconds(protocol, trial))
-        seen = context(before, protocol, trial, calibration) if looked_at else NOT_ESTIMATED
+        before = until(when.decisions[trial])
+        seen = NOT_ESTIMATED
+        if looked_at:
+            seen = context(before, protocol, trial, calibration, when)
         shown = yield Decision(trial, seen)
         for event in participant.answer(trial, shown.action):
             source.announce(event)
-        rest = until(trial_start(protocol, trial + 1))
+        rest = until(when.starts[trial + 1])
         answer = NOT_ESTIMATED
         if looked_at:
-            answer = feedback_so_far(rest, protocol, trial, calibration)
+            answer = feedback_so_far(rest, protocol, trial, calibration, when)
         yield Trial(seen, *shown, answer)
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():

@@ -32,7 +32,7 @@ class Finding(NamedTuple):
 
 def refusals(protocol: Protocol) -> list[Finding]:
     """Return why the experiment cannot be run or cannot work; empty if it can."""
-    checks = (_events, _symmetry, _timing, _length)
+    checks = (_events, _symmetry, _timing, _one_time_for_all, _length)
     return [finding for check in checks for finding in check(protocol)]
 
 
@@ -44,6 +44,7 @@ def advice(protocol: Protocol) -> list[Finding]:
         _too_little_to_learn_from,
         _long_run,
         _silent_judgment,
+        _seen_and_judged_as_one,
         _never_learns,
     )
     return [finding for check in checks for finding in check(protocol)]
@@ -107,18 +108,18 @@ def _rests_on_resemblance(protocol: Protocol) -> Iterator[Finding]:
 
 def _timing(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
-    spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
+    spacing, decision = schedule.steps(protocol)[0].seconds, schedule.decision_time(protocol)
     lasts = schedule.estimate_frames(protocol) * timing.tr
     about: tuple[FieldPath, ...] = (("timing",),)
+    end = f"at {spacing:g} s: imagination and the pause after it"
     if decision <= 0:
         field = "latency"
-        limit = f"timing.event + timing.isi = {spacing:g}"
-        message = f"should be less than {limit}, got {timing.latency:g}"
+        message = f"should be less than {spacing:g}, when the guess is due, got {timing.latency:g}"
     elif decision + timing.latency > spacing + 1e-9:
         field = "decision"
         message = (
             f"decision and latency ({decision:g} + {timing.latency:g} s) should end before the "
-            f"next event begins, at timing.event + timing.isi = {spacing:g} s"
+            f"next event begins, {end}; decide earlier or make the pause longer"
         )
     elif decision < timing.tr - 1e-9:
         field = "decision" if timing.decision else "latency" if timing.latency else "tr"
@@ -126,11 +127,6 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
         message = (
             f"the agent would guess {decision:g} s into the trial, before the first frame is "
             f"complete ({timing.tr:g} s); {remedy}"
-        )
-    elif timing.together and protocol.estimate.method == "glm":
-        field, about = "together", (("timing",), ("estimate",))
-        message = (
-            "regression cannot part responses that begin together; use estimate: frame or window"
         )
     elif protocol.estimate.method != "glm" and timing.frame_lag + lasts > decision + 1e-9:
         field, about = "frame_lag", (("timing",), ("estimate",))
@@ -144,6 +140,25 @@ def _timing(protocol: Protocol) -> Iterator[Finding]:
     yield Finding(("timing", field), message, about)
 
 
+def _one_time_for_all(protocol: Protocol) -> Iterator[Finding]:
+    """Refuse times that differ where frames of separate series are put together."""
+    timing = protocol.timing
+    separate = protocol.recording == "separate"
+    window = protocol.estimate.method == "window"
+    if not separate and not window:
+        return
+    kinds = ("imagination", "perception", "judgment")
+    own = [kind for kind in kinds if getattr(timing, kind) != type(timing.imagination)()]
+    fields = [*own, *(each for each in ("jitter", "iti", "null_trials") if getattr(timing, each))]
+    for each in fields:
+        needs = "recording: shared" if separate else "estimate: glm or frame"
+        yield Finding(
+            ("timing", each),
+            f"all events have the times timing.event and timing.isi here; use {needs}",
+            (("recording",),) if separate else (("estimate",),),
+        )
+
+
 def _longest_run(protocol: Protocol) -> int:
     """Return the most trials in any run of the session or of its test."""
     task = protocol.task
@@ -152,10 +167,11 @@ def _longest_run(protocol: Protocol) -> int:
 
 def _length(protocol: Protocol) -> Iterator[Finding]:
     longest = _longest_run(protocol)
-    frames = schedule.frames_per_run(protocol, longest)
+    seconds = schedule.longest_run_seconds(protocol, longest)
+    frames = math.ceil(round(seconds / protocol.timing.tr, 6))
     if frames > NIFTI_FRAMES:
-        room = NIFTI_FRAMES * protocol.timing.tr - protocol.timing.burn_in
-        most = math.floor(room / schedule.trial_seconds(protocol))
+        each = schedule.longest_run_seconds(protocol, longest + 1) - seconds
+        most = max(longest - math.ceil((seconds - NIFTI_FRAMES * protocol.timing.tr) / each), 1)
         yield Finding(
             ("task", "trials_per_run"),
             f"a run of {longest} trials has {frames} frames, but a NIfTI file holds "
@@ -170,14 +186,17 @@ def _peak(protocol: Protocol) -> Iterator[Finding]:
     timing = protocol.timing
     if protocol.brain.responses == "recorded":  # cut out around their peaks
         return
-    spacing, decision = schedule.event_spacing(timing), schedule.decision_time(timing)
-    peak = round(peak_time(timing.event, shape_of(protocol.brain)), 1)
+    spacing, decision = schedule.steps(protocol)[0].seconds, schedule.decision_time(protocol)
+    lasts = schedule.durations(protocol)["imagination"]
+    peak = round(peak_time(lasts, shape_of(protocol.brain)), 1)
     if spacing < peak + timing.tr:
+        own = timing.imagination.pause is not None
         yield Finding(
-            ("timing", "isi"),
+            ("timing", "imagination", "pause") if own else ("timing", "isi"),
             f"responses overlap before they peak: the next event begins {spacing:g} s after an "
             f"event, but its response peaks at {peak:g} s and a frame takes {timing.tr:g} s; "
-            f"an isi of {peak + timing.tr - timing.event:g} s or more shows the peak",
+            f"{'a pause' if own else 'an isi'} of {peak + timing.tr - lasts:g} s or more shows the "
+            "peak",
         )
     if decision < peak <= spacing:
         message = f"the agent guesses at {decision:g} s, before the response peaks at {peak:g} s"
@@ -220,10 +239,22 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
 
 
 def _long_run(protocol: Protocol) -> Iterator[Finding]:
-    minutes = schedule.trial_start(protocol, _longest_run(protocol)) / 60
+    minutes = schedule.longest_run_seconds(protocol, _longest_run(protocol)) / 60
     if minutes > 60:
         message = f"a run lasts {minutes:.0f} minutes without pause; "
         yield Finding(("task", "trials_per_run"), message + "few people lie still for more than 60")
+
+
+def _seen_and_judged_as_one(protocol: Protocol) -> Iterator[Finding]:
+    """Warn of weights that cannot be had where responses to two events are one."""
+    weights = protocol.feedback
+    one = protocol.timing.together and len(protocol.task.events) == 3
+    if one and protocol.estimate.method == "glm" and weights.perception != weights.judgment:
+        yield Finding(
+            ("feedback",),
+            "seeing and judging a guess begin together, so regression gives their sum whatever the "
+            "weights; use equal ones, or let judgment begin later (timing.together: false)",
+        )
 
 
 def _silent_judgment(protocol: Protocol) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ with weights, a sum of it and the few curves in which people differ most (`basis
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -73,20 +74,27 @@ def impulse_response(seconds: np.ndarray, shape: Shape = CANONICAL) -> np.ndarra
 
 
 def event_response(
-    seconds: np.ndarray, duration: float, shape: Shape = CANONICAL, weights: Weights = ()
+    seconds: np.ndarray,
+    duration: float,
+    shape: Shape = CANONICAL,
+    weights: Weights = (),
+    *,
+    unit: float | None = None,
 ) -> np.ndarray:
     """Return the response to a lone event, at `seconds` after its onset; 1 at its peak.
 
     It is exactly 0 before the onset and from `response_length` on. With `weights` the curves of the
-    basis are added; the peak may then be a little more or less.
+    basis are added; the peak may then be a little more or less. With a `unit` an event that lasts
+    that many seconds peaks at 1, and a longer one higher, as responses add up.
     """
     since = np.asarray(seconds, float) - max(shape.delay, 0.0)
     response = np.zeros(since.shape)
     # A small part of a design, and all that costs.
     inside = (since > 0) & (since < LENGTH + duration)
-    response[inside] = _boxcar_response(since[inside], duration, shape) / _peak(duration, shape)[1]
+    highest = _peak(duration if unit is None else unit, shape)[1]
+    response[inside] = _boxcar_response(since[inside], duration, shape) / highest
     if any(weights):
-        times, curves = basis(duration)
+        times, curves = basis(duration, unit)
         added = np.array(weights) @ curves[: len(weights)]
         response[inside] += np.interp(since[inside], times, added)
     return response
@@ -103,23 +111,38 @@ def peak_time(duration: float, shape: Shape = CANONICAL) -> float:
 
 
 @lru_cache
-def basis(duration: float) -> tuple[np.ndarray, np.ndarray]:
+def basis(duration: float, unit: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return times, and the curves along which people's responses to an event differ most.
 
     Curves are scaled so that weights of people have an SD of 1: the first principal components of
-    what responses of many people have beyond fmrisim's (as Woolrich et al. 2004).
+    what responses of many people have beyond fmrisim's (as Woolrich et al. 2004), for an event of
+    `unit` seconds. The same weights are the same person's response to another `duration`.
     """
-    times = np.arange(0.0, LENGTH + duration + _STEP, _STEP)
-    usual = event_response(times, duration)
+    unit = duration if unit is None else unit
+    differences = _differences(unit, unit)
+    people, sizes, curves = np.linalg.svd(differences, full_matrices=False)
+    curves = curves[:BASIS] * sizes[:BASIS, None]
+    if duration != unit:
+        curves = people[:, :BASIS].T @ _differences(duration, unit)
+    return _times(duration), curves / np.sqrt(len(differences))
+
+
+def _times(duration: float) -> np.ndarray:
+    return np.arange(0.0, LENGTH + duration + _STEP, _STEP)
+
+
+def _differences(duration: float, unit: float) -> np.ndarray:
+    """Return what responses of many people have beyond fmrisim's, (people, times)."""
+    times = _times(duration)
+    usual = event_response(times, duration, unit=unit)
     places = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])
-    differences = [
-        event_response(times, duration, Shape(delay * DELAY_SD, width, undershoot)) - usual
-        for delay in places
-        for width in np.exp(places * DISPERSION_SD)
-        for undershoot in np.maximum(1 + places * UNDERSHOOT_SD, 0.0)
-    ]
-    _, sizes, curves = np.linalg.svd(np.array(differences), full_matrices=False)
-    return times, curves[:BASIS] * sizes[:BASIS, None] / np.sqrt(len(differences))
+    people = product(
+        places * DELAY_SD,
+        np.exp(places * DISPERSION_SD),
+        np.maximum(1 + places * UNDERSHOOT_SD, 0.0),
+    )
+    found = [event_response(times, duration, Shape(*each), unit=unit) - usual for each in people]
+    return np.array(found)
 
 
 @lru_cache

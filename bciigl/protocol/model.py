@@ -276,12 +276,39 @@ class Source(Section):
     )
 
 
+Duration = Annotated[float, Field(ge=0.1, le=60)]
+Pause = Annotated[float, Field(ge=0, le=600)]
+
+
+class EventTiming(Section):
+    """The times of one kind of event, where they are its own."""
+
+    duration: Duration | None = field(None, "s", "how long it lasts; null: timing.event")
+    pause: Pause | None = field(None, "s", "pause after it, at least; null: timing.isi")
+    jitter: Pause | None = field(
+        None, "s", "the most that is added to that pause at random; null: timing.jitter"
+    )
+
+
 class Timing(Section):
     """When things happen within a trial."""
 
     tr: float = field(1.5, "s", "repetition time: one frame every TR", ge=0.1, le=10)
-    event: float = field(2.0, "s", "how long an event lasts", ge=0.1, le=60)
-    isi: float = field(7.0, "s", "pause from the end of an event to the next", ge=0, le=600)
+    event: Duration = field(2.0, "s", "how long an event lasts")
+    isi: Pause = field(7.0, "s", "pause from the end of an event to the next, at least")
+    imagination: EventTiming = Field(EventTiming(), description="where imagination differs")
+    perception: EventTiming = Field(EventTiming(), description="where seeing the guess differs")
+    judgment: EventTiming = Field(EventTiming(), description="where judging it differs")
+    jitter: Pause = field(
+        0.0, "s", "the most that is added to each pause at random; the analysis knows how much"
+    )
+    jitter_distribution: Literal["uniform", "exponential"] = field(
+        "uniform", "choice", "exponential: mostly little, its decay is a third of the most"
+    )
+    iti: Pause = field(0.0, "s", "rest between trials, besides the pause after the last event")
+    null_trials: Share = field(
+        0.0, "per trial", "how many pauses as long as a trial there are, at random places"
+    )
     together: bool = field(
         False, "true or false", "guesses are judged while they are seen, not after that"
     )
@@ -292,7 +319,8 @@ class Timing(Section):
     frame_lag: float = field(
         4.0, "s", "the single-frame estimate takes the frame this long after onset", ge=0, le=30
     )
-    burn_in: float = field(12.0, "s", "rest recorded before the first trial of a run", ge=0, le=600)
+    burn_in: Pause = field(12.0, "s", "rest recorded before the first trial of a run")
+    cool_down: Pause = field(0.0, "s", "rest recorded after the last trial of a run")
 
 
 class Feedback(Section):

@@ -32,6 +32,7 @@ class RecordedTimes(BaseModel):
             "timing.latency": 0.0,
             "timing.frame_lag": 0.0,
             "timing.burn_in": 0.0,
+            "timing.cool_down": 0.0,
             "estimate.method": "window",
             "brain.responses": "recorded",
             "brain.noise": 1.0,

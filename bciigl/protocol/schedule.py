@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from bciigl.protocol.model import Protocol, Timing
+    from bciigl.protocol.model import Protocol
+
+DECAYS = 3.0
+"""Exponential jitter is cut off at as many times its decay."""
 
 
-def event_spacing(timing: Timing) -> float:
-    """Return the seconds from one event's onset to the next one's."""
-    return timing.event + timing.isi
-
-
-def decision_time(timing: Timing) -> float:
-    """Return the seconds from the imagination's onset to the agent's guess."""
-    latest = event_spacing(timing) - timing.latency
-    return latest if timing.decision is None else timing.decision
+def durations(protocol: Protocol) -> dict[str, float]:
+    """Return how long each kind of event lasts, in seconds."""
+    timing = protocol.timing
+    own = {kind: getattr(timing, kind).duration for kind in protocol.task.events}
+    return {kind: timing.event if each is None else each for kind, each in own.items()}
 
 
 def series(protocol: Protocol) -> dict[str, tuple[str, ...]]:
@@ -27,31 +26,74 @@ def series(protocol: Protocol) -> dict[str, tuple[str, ...]]:
     return {kind: (kind,) for kind in kinds} if protocol.recording == "separate" else {"": kinds}
 
 
+class Step(NamedTuple):
+    """A part of a trial: events that begin together, and all until the next ones begin.
+
+    `seconds` is how long it takes at least, `jitter` the most that is added to it at random.
+    """
+
+    kinds: tuple[str, ...]
+    seconds: float
+    jitter: float
+
+
+def steps(protocol: Protocol) -> list[Step]:
+    """Return the parts of a trial, in order; the last one has the interval between trials."""
+    timing, kinds, lasts = protocol.timing, protocol.task.events, durations(protocol)
+    begin = [kinds[:1], kinds[1:]] if timing.together else [(kind,) for kind in kinds]
+    found = []
+    for together in begin:
+        own = {kind: getattr(timing, kind) for kind in together}
+        pauses = {k: timing.isi if each.pause is None else each.pause for k, each in own.items()}
+        jitter = (timing.jitter if each.jitter is None else each.jitter for each in own.values())
+        seconds = max(lasts[kind] + pauses[kind] for kind in together)
+        found.append(Step(together, seconds, max(jitter)))
+    return [*found[:-1], found[-1]._replace(seconds=found[-1].seconds + timing.iti)]
+
+
 def event_offsets(protocol: Protocol) -> dict[str, float]:
-    """Return the seconds from a trial's beginning to the onset of each of its events."""
-    timing, kinds = protocol.timing, protocol.task.events
+    """Return the seconds from a trial's beginning to each of its events, at least."""
     # In separate recordings the brain's answers begin together, when imagination ends.
     if protocol.recording == "separate":
-        return {kind: 0.0 if kind == "imagination" else timing.event for kind in kinds}
-    last = 1 if timing.together else len(kinds)
-    return {kind: min(place, last) * event_spacing(timing) for place, kind in enumerate(kinds)}
+        after = protocol.timing.event
+        return {kind: 0.0 if kind == "imagination" else after for kind in protocol.task.events}
+    offsets, elapsed = {}, 0.0
+    for step in steps(protocol):
+        offsets |= dict.fromkeys(step.kinds, elapsed)
+        elapsed += step.seconds
+    return offsets
+
+
+def decision_time(protocol: Protocol) -> float:
+    """Return the seconds from the imagination's onset to the agent's guess, at least."""
+    latest = steps(protocol)[0].seconds - protocol.timing.latency
+    return latest if protocol.timing.decision is None else protocol.timing.decision
+
+
+def is_regular(protocol: Protocol) -> bool:
+    """Tell whether all trials of all runs have the same times."""
+    return not protocol.timing.null_trials and not any(step.jitter for step in steps(protocol))
+
+
+def jitter_mean(distribution: str) -> float:
+    """Return the mean of what is added to a pause, as a share of the most that is added."""
+    if distribution == "uniform":
+        return 0.5
+    return 1 / DECAYS - 1 / math.expm1(DECAYS)
 
 
 def trial_seconds(protocol: Protocol) -> float:
-    """Return how long one trial takes in a recording."""
+    """Return how long one trial takes in a recording, on average."""
     if protocol.recording == "separate":
-        return event_spacing(protocol.timing)
-    return max(event_offsets(protocol).values()) + event_spacing(protocol.timing)
+        return protocol.timing.event + protocol.timing.isi
+    return _trial_seconds(protocol, jitter_mean(protocol.timing.jitter_distribution))
 
 
-def trial_start(protocol: Protocol, trial: int) -> float:
-    """Return the seconds from the beginning of a run to that of a trial, counted from 0."""
-    return protocol.timing.burn_in + trial * trial_seconds(protocol)
-
-
-def decision_seconds(protocol: Protocol, trial: int) -> float:
-    """Return the seconds from the beginning of a run to the guess in a trial, counted from 0."""
-    return trial_start(protocol, trial) + decision_time(protocol.timing)
+def _trial_seconds(protocol: Protocol, jitter: float) -> float:
+    """Return how long a trial takes with this share of all jitter."""
+    # The last step begins at the last offset; in this order sums of decimals are as in onsets.
+    added = sum(step.jitter for step in steps(protocol)) * jitter
+    return max(event_offsets(protocol).values()) + steps(protocol)[-1].seconds + added
 
 
 def frames_complete(seconds: float, tr: float) -> int:
@@ -64,6 +106,11 @@ def estimate_frames(protocol: Protocol) -> int:
     """Return how many frames the response to an event is the mean of, where it is not regressed."""
     timing = protocol.timing
     return max(round(timing.event / timing.tr), 1) if protocol.estimate.method == "window" else 1
+
+
+def null_trials(protocol: Protocol, trials: int) -> int:
+    """Return how many null trials a run of `trials` has besides them."""
+    return math.floor(protocol.timing.null_trials * trials + 0.5)
 
 
 def run_count(protocol: Protocol, trials: int) -> int:
@@ -94,12 +141,16 @@ def parse_interval(value: int | str) -> tuple[int, str] | None:
 
 
 def session_hours(protocol: Protocol, trials: int) -> float:
-    """Return the hours that `trials` take in a real scanner, pauses between runs aside."""
-    rest = run_count(protocol, trials) * protocol.timing.burn_in
-    return len(series(protocol)) * (rest + trials * trial_seconds(protocol)) / 3600
+    """Return the mean hours that `trials` take in a real scanner, pauses between runs aside."""
+    runs = trials_per_run(protocol, trials)
+    rest = len(runs) * (protocol.timing.burn_in + protocol.timing.cool_down)
+    counted = trials + sum(null_trials(protocol, each) for each in runs)
+    return len(series(protocol)) * (rest + counted * trial_seconds(protocol)) / 3600
 
 
-def frames_per_run(protocol: Protocol, trials: int) -> int:
-    """Return how many frames a run of `trials` has."""
-    # Rounded first: 0.3 / 0.1 is a little less than 3.
-    return math.ceil(round(trial_start(protocol, trials) / protocol.timing.tr, 6))
+def longest_run_seconds(protocol: Protocol, trials: int) -> float:
+    """Return the most seconds that a run of `trials` takes, whatever the jitter."""
+    timing = protocol.timing
+    longest = trial_seconds(protocol) if is_regular(protocol) else _trial_seconds(protocol, 1.0)
+    counted = trials + null_trials(protocol, trials)
+    return timing.burn_in + counted * longest + timing.cool_down

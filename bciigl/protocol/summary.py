@@ -20,7 +20,7 @@ def summary(protocol: Protocol) -> dict[str, Any]:
         "catch_trials": round(trials * protocol.task.catch.share),
         "runs": schedule.run_count(protocol, trials),
         "trial_seconds": schedule.trial_seconds(protocol),
-        "decision_seconds": schedule.decision_time(protocol.timing),
+        "decision_seconds": schedule.decision_time(protocol),
         "scanner_hours": schedule.session_hours(protocol, trials),
         "test_scanner_hours": schedule.session_hours(protocol, test_trials),
     }

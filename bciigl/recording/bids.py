@@ -13,7 +13,8 @@ from bciigl.brain.images import write_image
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol, dump
 from bciigl.protocol.recorded import caveat
-from bciigl.protocol.schedule import event_offsets, series, trial_start
+from bciigl.protocol.schedule import durations, series
+from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import calibration_arrays
 from bciigl.recording.layout import ESTIMATES, beside, run_stem, task_label, words, write_table
@@ -109,7 +110,7 @@ def write_run(
         )
         write_image(bold, image, affine, protocol.timing.tr)
         _write_json(about, task | dict(sidecar or {}))
-        write_table(events, _events(protocol, kinds, run.trials))
+        write_table(events, _events(protocol, kinds, place, run.trials))
         written += [bold, about, events]
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
@@ -173,14 +174,14 @@ def _begin_derivative(root: Path, name: str, files: Sequence[str]) -> None:
 
 
 def _events(
-    protocol: Protocol, kinds: Sequence[str], trials: Sequence[Trial]
+    protocol: Protocol, kinds: Sequence[str], place: RunId, trials: Sequence[Trial]
 ) -> dict[str, list[str]]:
-    offsets = event_offsets(protocol)
+    when, lasts = timetable(protocol, len(trials), *place), durations(protocol)
     rows = [
         (
             # Without the last digits, in which sums of decimals are not exact.
-            f"{trial_start(protocol, number) + offsets[kind]:.12g}",
-            f"{protocol.timing.event:.12g}",
+            f"{when.onsets[kind][number]:.12g}",
+            f"{lasts[kind]:.12g}",
             kind,
             str(number + 1),
             str(protocol.task.options[trial.action]),

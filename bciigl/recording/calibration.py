@@ -14,9 +14,7 @@ from bciigl.recording.layout import DatasetError
 
 def calibration_arrays(calibration: Calibration) -> dict[str, np.ndarray]:
     """Return a calibration as arrays by name, without what it does not know."""
-    response, whitening, autocorrelation = calibration
-    given = {"whitening": whitening, "autocorrelation": autocorrelation}
-    given |= {"response": response or None}
+    given = calibration._asdict() | {"response": calibration.response or None}
     return {name: np.asarray(each, float) for name, each in given.items() if each is not None}
 
 
@@ -27,16 +25,21 @@ def calibration_of(arrays: Mapping[str, np.ndarray], path: Path) -> Calibration:
         if each.dtype.kind != "f" or not np.isfinite(each).all():
             raise DatasetError(f"{path}: {name} should be finite numbers")
     response, whitening = found.get("response", np.zeros(0)), found.get("whitening")
-    autocorrelation = found.get("autocorrelation")
     if response.ndim != 1 or len(response) not in (0, BASIS):
         raise DatasetError(f"{path}: response should be {BASIS} numbers, got {response.shape}")
     if whitening is not None and len(set(whitening.shape)) != 1:
         raise DatasetError(f"{path}: whitening has the shape {whitening.shape}")
-    if autocorrelation is not None:
-        if autocorrelation.ndim or not 0 <= autocorrelation < 1:
-            raise DatasetError(f"{path}: autocorrelation should be a number from 0 to below 1")
-        autocorrelation = float(autocorrelation)
-    return Calibration(tuple(response.tolist()), whitening, autocorrelation)
+    autocorrelation, ridge = (
+        _number(path, name, found.get(name), most)
+        for name, most in (("autocorrelation", 1.0), ("ridge", np.inf))
+    )
+    return Calibration(tuple(response.tolist()), whitening, autocorrelation, ridge)
+
+
+def _number(path: Path, name: str, value: np.ndarray | None, below: float) -> float | None:
+    if value is not None and (value.ndim or not 0 <= value < below):
+        raise DatasetError(f"{path}: {name} should be a number from 0 to below {below:g}")
+    return None if value is None else float(value)
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:

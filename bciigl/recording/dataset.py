@@ -18,7 +18,8 @@ from bciigl.estimate import Calibration
 from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.design_checks import known_match_rate
-from bciigl.protocol.schedule import event_offsets, run_count, series, session_trials, trial_start
+from bciigl.protocol.schedule import run_count, series, session_trials
+from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import read_calibration
 from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
@@ -116,9 +117,11 @@ class Dataset:
     def shown(self, session: str, run: int) -> list[Shown]:
         """Return the guess shown in each trial of a run, if events are as the protocol plans."""
         options = [str(each) for each in self.protocol.task.options]
-        offsets, shown = event_offsets(self.protocol), {}
-        for event in self.events(session, run):
-            planned = trial_start(self.protocol, event.trial - 1) + offsets.get(event.kind, np.nan)
+        events, shown = self.events(session, run), {}
+        trials = max((event.trial for event in events), default=0)
+        onsets = timetable(self.protocol, trials, session, run).onsets
+        for event in events:
+            planned = onsets[event.kind][event.trial - 1] if event.kind in onsets else np.nan
             if not abs(event.onset - planned) < self.protocol.timing.tr / 2:
                 raise DatasetError(
                     f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "

@@ -13,7 +13,7 @@ from bciigl.base.files import written_file
 from bciigl.brain import Brain
 from bciigl.brain.images import voxel_size
 from bciigl.protocol.hrf import event_response, peak_time, response_length, shape_of
-from bciigl.protocol.schedule import event_spacing
+from bciigl.protocol.schedule import steps
 from bciigl.report.style import EVENT_COLOR, NOISE_COLOR, REGION_COLOR, RESPONSE_COLOR, new_figure
 
 UNDATED = {
@@ -69,7 +69,7 @@ def response_figure(brain: Brain) -> Figure:
         axis.plot(when, height, look, ms=4, color=RESPONSE_COLOR, label=label)
     place = {"textcoords": "offset points", "xytext": (0, 4), "ha": "center"}
     axis.annotate(f"peak at {peak:.1f} s", (peak, settings.cnr), **place)
-    next_event = event_spacing(timing)
+    next_event = steps(brain.protocol)[0].seconds
     axis.axvline(next_event, color="black", lw=0.8, ls=":", label="next event begins")
     axis.set(
         xlabel="seconds after the event's onset",

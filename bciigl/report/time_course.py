@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bciigl.protocol.schedule import decision_time, trial_start
+from bciigl.protocol.timetable import timetable
 from bciigl.recording import Dataset
 from bciigl.recording.dataset import RecordedEvent
 from bciigl.recording.truth import Truth
@@ -28,7 +28,9 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     events = [each for each in dataset.events("train", run) if each.trial <= TRIALS]
     truth = dataset.run_truth("train", run)
     shown = max(each.trial for each in events)
-    end = trial_start(protocol, shown)
+    trials = int((dataset.sessions["train"].interactions.run == run).sum())
+    when = timetable(protocol, max(trials, shown), "train", run)
+    end = when.starts[shown]
     separate = isinstance(frames, dict)
     series = {(kind,): frames[kind] for kind in kinds} if separate else {tuple(kinds): frames}
     figure, axes = panels(len(series), 1, PANEL_HEIGHT, margin=1.6, sharex=True)
@@ -44,10 +46,8 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
             if each.kind in mine:
                 _mark_event(axis, each, _words(each, protocol.task.options, truth))
         if "imagination" in mine:
-            since = decision_time(protocol.timing)
             for trial in sorted({each.trial for each in events if not each.catch}):
-                when = trial_start(protocol, trial - 1) + since
-                axis.axvline(when, zorder=2.5, **DECISION_STYLE)
+                axis.axvline(when.decisions[trial - 1], zorder=2.5, **DECISION_STYLE)
         plain(axis)
         columns["recording"] += ["all" if len(mine) > 1 else mine[0]] * int(seen.sum())
         columns["seconds"] += seconds[seen].tolist()

@@ -11,6 +11,7 @@ from bciigl.base.registry import SOURCES
 from bciigl.brain.events import Event, trial_event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
+from bciigl.protocol.timetable import timetable
 from bciigl.recording.trial import Shown
 from bciigl.recording.truth import Truth
 
@@ -51,15 +52,20 @@ class Participant:
         The experiment.
     trials : int
         How many trials the run has.
+    session, run
+        Which run it is, from 1; needed where times differ from run to run (`timing.jitter`).
     """
 
-    def __init__(self, protocol: Protocol, trials: int) -> None:
+    def __init__(
+        self, protocol: Protocol, trials: int, session: str | None = None, run: int = 1
+    ) -> None:
         self._protocol = protocol
         self.trials = trials
+        self.when = timetable(protocol, trials, session, run)
 
     def imagine(self, trial: int) -> Event:
         """Return how a trial, counted from 0, begins."""
-        return trial_event(self._protocol, trial, "imagination", None)
+        return trial_event(self.when, trial, "imagination", None)
 
     def shown(self, trial: int) -> Shown | None:
         """Return what is shown in place of the agent's guess; None where the agent guesses."""
@@ -69,7 +75,7 @@ class Participant:
         """Return what a guess evokes: the person sees it, then judges it a match or a mismatch."""
         contents = {"perception": self._protocol.task.options[guess], "judgment": judged}
         return [
-            trial_event(self._protocol, trial, kind, contents[kind])
+            trial_event(self.when, trial, kind, contents[kind])
             for kind in self._protocol.task.events[1:]
         ]
 

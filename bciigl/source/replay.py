@@ -75,7 +75,7 @@ class RecordedPerson(Participant):
     """The participant of a recorded run: what was shown is known, and perhaps what was true."""
 
     def __init__(self, dataset: Dataset, session: str, run: int, trials: int) -> None:
-        super().__init__(dataset.protocol, trials)
+        super().__init__(dataset.protocol, trials, session, run)
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
         if len(self._shown) != trials:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from recordings import small
+from recordings import frames_per_run, small
 from scipy.signal import lfilter
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
@@ -12,7 +12,6 @@ from bciigl.loop import Agent, simulate
 from bciigl.loop.session import simulate_run
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import basis, event_response, shape_of
-from bciigl.protocol.schedule import frames_per_run
 from bciigl.recording.trial import RunId
 from bciigl.source import SimulatedSource
 

@@ -22,6 +22,12 @@ def regressors(frames: int, onsets: np.ndarray, timing: Timing = TIMING) -> np.n
     )
 
 
+def events(onsets: np.ndarray, timing: Timing = TIMING) -> glm.Events:
+    """Return events that all last as long."""
+    lasts = np.full(len(onsets), timing.event)
+    return glm.Events(np.asarray(onsets), lasts, timing.event, timing.tr)
+
+
 def autoregressive(shape: tuple[int, int], coefficient: float, seed: int) -> np.ndarray:
     """Return stationary AR(1) noise with innovations of SD 1, (frames, voxels)."""
     noise = np.random.default_rng(seed).standard_normal(shape)
@@ -31,21 +37,14 @@ def autoregressive(shape: tuple[int, int], coefficient: float, seed: int) -> np.
     return noise
 
 
-def every_event(events: int) -> np.ndarray:
+def autocorrelation(frames: np.ndarray, happened: glm.Events) -> float:
+    """Return the autocorrelation that frames tell."""
+    return glm.rounded(*glm.last_products(frames, happened))
+
+
+def every_event(count: int) -> np.ndarray:
     """Return weights that ask for each event by itself."""
-    return np.eye(events)
-
-
-@pytest.fixture
-def ridge(monkeypatch):
-    """Return a function that sets the ridge; the weights kept were made with another."""
-
-    def set_ridge(value: float) -> None:
-        monkeypatch.setattr(glm, "RIDGE", value)
-        glm._frame_weights.cache_clear()
-
-    yield set_ridge
-    glm._frame_weights.cache_clear()
+    return np.eye(count)
 
 
 def naive(frames: np.ndarray, onsets: np.ndarray, coefficient: float, timing: Timing) -> np.ndarray:
@@ -78,8 +77,8 @@ def test_estimates_solve_the_normal_equations_with_and_without_gaps():
                 series = whole.copy()
                 series[lost] = np.nan
                 # The coefficient that was found, not the one that was drawn from, is assumed.
-                found = glm.autocorrelation(series, onsets, timing)
-                estimates = glm.estimate(series, onsets, every_event(len(onsets)), timing)
+                found = autocorrelation(series, events(onsets, timing))
+                estimates = glm.estimate(series, events(onsets, timing), every_event(len(onsets)))
                 # The inverse of the covariance loses digits at 0.9; the drift's ridge does, too.
                 np.testing.assert_allclose(
                     estimates, naive(series, onsets, found, timing), atol=1e-6
@@ -98,22 +97,22 @@ def test_autocorrelation_with_gaps_is_that_of_neighbours_that_are_there():
     next_to = np.diff(there) == 1
     expected = (left[1:] * left[:-1])[next_to].sum() / (left**2).sum()
     assert expected > 0.3
-    assert glm.autocorrelation(series, onsets, TIMING) == pytest.approx(expected, abs=0.0501)
+    assert autocorrelation(series, events(onsets)) == pytest.approx(expected, abs=0.0501)
 
 
 def test_where_nothing_tells_of_an_event_its_estimate_is_none():
     series = np.full((20, 3), np.nan)
     onsets, weights = np.array([3.0, 12.0]), every_event(2)
-    assert glm.autocorrelation(series, onsets, TIMING) == 0.0
-    np.testing.assert_array_equal(glm.estimate(series, onsets, weights, TIMING), np.zeros((2, 3)))
+    assert autocorrelation(series, events(onsets)) == 0.0
+    np.testing.assert_array_equal(glm.estimate(series, events(onsets), weights), np.zeros((2, 3)))
     series[:2] = 7.0  # before the first event
-    np.testing.assert_allclose(glm.estimate(series, onsets, weights, TIMING), 0, atol=1e-9)
+    np.testing.assert_allclose(glm.estimate(series, events(onsets), weights), 0, atol=1e-9)
 
 
 def test_naive_solution_is_tried_with_noise_that_is_autocorrelated():
     onsets = np.arange(3.0, 70.0, 9.0)
     found = [
-        glm.autocorrelation(100 + 3 * autoregressive((50, 4), each, seed=1), onsets, TIMING)
+        autocorrelation(100 + 3 * autoregressive((50, 4), each, seed=1), events(onsets))
         for each in (0.0, 0.9)
     ]
     assert found[0] == 0.0
@@ -124,10 +123,10 @@ def test_sums_of_events_are_sums_of_their_estimates():
     series = autoregressive((100, 5), 0.4, seed=2)
     onsets = np.arange(12.0, 130.0, 9.0)
     weights = np.random.default_rng(0).uniform(size=(4, len(onsets)))
-    each = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    each = glm.estimate(series, events(onsets), every_event(len(onsets)))
     # All events lie within one window of the run's whole length; rounding alone is left.
     np.testing.assert_allclose(
-        glm.estimate(series, onsets, weights, TIMING), weights @ each, atol=1e-10
+        glm.estimate(series, events(onsets), weights), weights @ each, atol=1e-10
     )
 
 
@@ -135,7 +134,8 @@ def test_lone_events_keep_their_ratio_under_the_ridge():
     onsets = np.arange(20.0, 400.0, 60.0)  # a response lasts 32 s
     amplitudes = np.array([1.0, 2.0, -1.0, 0.5, 3.0, 1.5, 0.0])
     series = 800 + regressors(300, onsets) @ amplitudes[:, None]
-    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)[:, 0]
+    weights = every_event(len(onsets))
+    found = glm.estimate(series, events(onsets), weights, (), 0.0, glm.RIDGE)[:, 0]
     shrinkage = found[4] / amplitudes[4]
     # The ridge is twice what a response tells: 1 / (1 + 2). The constant and the cosines take a
     # little of each.
@@ -150,19 +150,18 @@ def test_lone_event_is_shrunk_alike_whatever_the_tr_and_the_noise():
         timing, frames = Timing(tr=tr, event=event), int(150 / tr)
         response = regressors(frames, [60.0], timing)
         for coefficient in (0.0, 0.3, 0.6):
-            weights = glm._frame_weights(
-                glm.Window(frames, (60.0,), tr, event, ()), (1.0,), coefficient
+            weights = glm.frame_weights(
+                glm.Window(frames, (60.0,), (event,), event, tr, ()), (1.0,), coefficient
             )
             # The constant and a cosine take up to a third of what a long response tells in 150 s.
             assert weights @ response[:, 0] == pytest.approx(1 / 3, abs=0.07)
 
 
-def test_without_ridge_amplitudes_are_recovered_exactly(ridge):
-    ridge(1e-9)
+def test_without_noise_amplitudes_are_recovered_exactly():
     onsets = np.arange(12.0, 400.0, 9.0)
     amplitudes = np.random.default_rng(3).uniform(size=(len(onsets), 6))
     series = 800 + regressors(276, onsets) @ amplitudes
-    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    found = glm.estimate(series, events(onsets), every_event(len(onsets)))
     # The run's mean of 800 pays the drift's ridge of 1e-6.
     np.testing.assert_allclose(found, amplitudes, atol=1e-4)
 
@@ -171,7 +170,7 @@ def test_neighbouring_events_are_told_apart_under_the_ridge():
     onsets = np.arange(12.0, 400.0, 9.0)
     amplitudes = np.random.default_rng(3).uniform(size=(len(onsets), 50))
     series = regressors(276, onsets) @ amplitudes
-    found = glm.estimate(series, onsets, every_event(len(onsets)), TIMING)
+    found = glm.estimate(series, events(onsets), every_event(len(onsets)), (), 0.0, glm.RIDGE)
     correlation = np.corrcoef(np.vstack([amplitudes, found]))
     truth, estimate = np.arange(len(onsets)), len(onsets) + np.arange(len(onsets))
     with_itself = correlation[truth, estimate]
@@ -197,8 +196,8 @@ def test_drift_does_not_matter_much(drift, remains):
     amplitudes = np.random.default_rng(4).uniform(size=(len(onsets), 6))
     series = regressors(276, onsets) @ amplitudes + 0.3 * autoregressive((276, 6), 0.3, seed=5)
     weights = every_event(len(onsets))
-    still = glm.estimate(series, onsets, weights, TIMING)
-    drifting = glm.estimate(series + drift(times(276))[:, None], onsets, weights, TIMING)
+    still = glm.estimate(series, events(onsets), weights)
+    drifting = glm.estimate(series + drift(times(276))[:, None], events(onsets), weights)
     # Of a drift by 10 peak responses; the first and the last events are seen from one side only.
     changed = np.abs(drifting - still)
     assert np.median(changed) < remains
@@ -211,8 +210,8 @@ def test_constant_does_not_matter():
     weights = every_event(len(onsets))
     # The drift's ridge of 1e-6 leaves that share of 1000.
     np.testing.assert_allclose(
-        glm.estimate(series + 1000, onsets, weights, TIMING),
-        glm.estimate(series, onsets, weights, TIMING),
+        glm.estimate(series + 1000, events(onsets), weights),
+        glm.estimate(series, events(onsets), weights),
         atol=1e-3,
     )
 
@@ -220,7 +219,7 @@ def test_constant_does_not_matter():
 @pytest.mark.parametrize("coefficient", [0.0, 0.2, 0.5, 0.8])
 def test_autocorrelation_is_that_of_the_noise_less_what_regression_takes(coefficient):
     frames, onsets = 300, np.arange(12.0, 440.0, 9.0)
-    found = glm.autocorrelation(autoregressive((frames, 64), coefficient, seed=7), onsets, TIMING)
+    found = autocorrelation(autoregressive((frames, 64), coefficient, seed=7), events(onsets))
     lag = np.abs(np.subtract.outer(np.arange(frames), np.arange(frames)))
     covariance = coefficient**lag
     cosines = np.cos(np.pi / frames * np.outer(np.arange(frames) + 0.5, np.arange(4)))
@@ -236,10 +235,10 @@ def test_autocorrelation_is_that_of_the_noise_less_what_regression_takes(coeffic
 def test_autocorrelation_is_within_bounds():
     onsets = np.array([12.0])
     slow = np.cumsum(np.random.default_rng(0).standard_normal((300, 5)), axis=0)
-    assert glm.autocorrelation(np.cumsum(slow, axis=0), onsets, TIMING) <= 0.9
+    assert autocorrelation(np.cumsum(slow, axis=0), events(onsets)) <= 0.9
     alternating = np.tile([[1.0], [-1.0]], (50, 1))
-    assert glm.autocorrelation(alternating, onsets, TIMING) == 0.0
-    assert glm.autocorrelation(np.full((100, 2), 7.0), onsets, TIMING) == 0.0
+    assert autocorrelation(alternating, events(onsets)) == 0.0
+    assert autocorrelation(np.full((100, 2), 7.0), events(onsets)) == 0.0
 
 
 @pytest.mark.parametrize("base", [0.0, 800.0, 1e6])
@@ -247,20 +246,20 @@ def test_rounding_errors_are_no_autocorrelated_noise(base):
     onsets = np.arange(12.0, 400.0, 9.0)
     amplitudes = np.random.default_rng(0).uniform(size=(len(onsets), 6))
     frames = base + regressors(276, onsets) @ amplitudes
-    assert glm.autocorrelation(frames, onsets, TIMING) == 0.0
+    assert autocorrelation(frames, events(onsets)) == 0.0
 
 
 def test_as_many_events_as_frames_leave_no_noise():
     noise = np.random.default_rng(0).standard_normal((6, 4))
-    assert glm.autocorrelation(noise, np.arange(-20.0, 8.0, 1.0), TIMING) == 0.0
+    assert autocorrelation(noise, events(np.arange(-20.0, 8.0, 1.0))) == 0.0
 
 
 def test_gain_depends_little_on_the_autocorrelation():
     onsets = np.arange(12.0, 400.0, 9.0)
     response = regressors(276, onsets[20:21])[:, 0]
-    window = glm.Window(276, tuple(onsets), 1.5, 2.0, ())
+    window = glm.Window(276, tuple(onsets), (2.0,) * len(onsets), 2.0, 1.5, ())
     gains = [
-        glm._frame_weights(window, tuple(np.eye(44)[20]), each) @ response
+        glm.frame_weights(window, tuple(np.eye(44)[20]), each) @ response
         for each in (0.0, 0.2, 0.4)
     ]
     # So that runs between which the coefficient differs by a step or two are comparable.
@@ -268,10 +267,10 @@ def test_gain_depends_little_on_the_autocorrelation():
 
 
 def test_what_is_kept_cannot_be_changed():
-    window = glm.Window(20, (3.0, 12.0), 1.5, 2.0, ())
+    window = glm.Window(20, (3.0, 12.0), (2.0, 2.0), 2.0, 1.5, ())
     kept = (
         glm.least_squares(window, 0.3)[0],
-        glm._frame_weights(window, (1.0, 0.0), 0.3),
+        glm.frame_weights(window, (1.0, 0.0), 0.3),
     )
     for each in kept:
         with pytest.raises(ValueError, match="read-only"):
@@ -283,16 +282,16 @@ def test_frames_far_from_an_event_do_not_change_its_estimate():
     series = autoregressive((2000, 3), 0.3, seed=8)
     weights = np.zeros((1, len(onsets)))
     weights[0, 30] = 1.0  # at 282 s
-    before = glm.estimate(series, onsets, weights, TIMING)
+    before = glm.estimate(series, events(onsets), weights)
     far = np.flatnonzero(times(2000) > 282 + 2 * 256)
     # The last 512 s tell the autocorrelation of the whole run, in steps of 0.1.
     middle = far[far < 2000 - 512 / 1.5]
     changed = series.copy()
     changed[middle] += 100
-    np.testing.assert_array_equal(glm.estimate(changed, onsets, weights, TIMING), before)
+    np.testing.assert_array_equal(glm.estimate(changed, events(onsets), weights), before)
     near = series.copy()
     near[int(290 / 1.5)] += 100
-    assert (glm.estimate(near, onsets, weights, TIMING) != before).all()
+    assert (glm.estimate(near, events(onsets), weights) != before).all()
 
 
 def test_window_is_a_run_of_its_own_but_for_responses_that_go_on_in_it():
@@ -300,11 +299,11 @@ def test_window_is_a_run_of_its_own_but_for_responses_that_go_on_in_it():
     series = 100 + autoregressive((700, 4), 0.6, seed=10)
     weights = np.zeros((1, len(onsets)))
     weights[0, 98] = 1.0  # at 894 s
-    found = glm.estimate(series, onsets, weights, TIMING)[0]
+    found = glm.estimate(series, events(onsets), weights)[0]
     first = 700 - 341  # the last 512 s, since the run ends less than 256 s after the event
     since = onsets - first * 1.5
     inside = since > -32  # a response to 2 s lasts 32 s
-    coefficient = glm.autocorrelation(series, onsets, TIMING)
+    coefficient = autocorrelation(series, events(onsets))
     expected = naive(series[first:], since[inside], coefficient, TIMING)
     np.testing.assert_allclose(found, expected[98 - np.sum(~inside)], atol=1e-6)
 
@@ -314,7 +313,7 @@ def test_window_is_enough():
     amplitudes = np.random.default_rng(9).uniform(size=(len(onsets), 50))
     series = regressors(1000, onsets) @ amplitudes
     weights = every_event(len(onsets))[60:100]
-    found = glm.estimate(series, onsets, weights, TIMING)
-    whole = naive(series, onsets, glm.autocorrelation(series, onsets, TIMING), TIMING)[60:100]
+    found = glm.estimate(series, events(onsets), weights, (), 0.0, glm.RIDGE)
+    whole = naive(series, onsets, 0.0, TIMING)[60:100]
     # More cosines fit the whole run: they take a little of each amplitude's mean over events.
     assert np.abs(found - whole).max() < amplitudes.std() / 4

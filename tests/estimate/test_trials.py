@@ -9,6 +9,7 @@ import pytest
 from digests import protocol
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from recordings import frames_per_run
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GroupKFold, cross_val_score
 
@@ -19,13 +20,8 @@ from bciigl.estimate import context, contexts, feedback, feedback_so_far, glm
 from bciigl.loop.separate import record_separately
 from bciigl.protocol import Protocol
 from bciigl.protocol.hrf import event_response
-from bciigl.protocol.schedule import (
-    decision_time,
-    event_offsets,
-    event_spacing,
-    frames_per_run,
-    trial_seconds,
-)
+from bciigl.protocol.schedule import decision_time, event_offsets, trial_seconds
+from bciigl.protocol.timetable import timetable
 
 TWO_EVENTS = {"task": {"events": ["imagination", "judgment"]}}
 PROTOCOLS = {
@@ -88,7 +84,7 @@ def test_each_trial_has_a_context_and_feedback(mine):
 @settings(max_examples=100)
 def test_frame_that_is_not_complete_at_the_decision_never_changes_a_context(mine, trial, data):
     frames = recorded(mine)
-    known = complete(mine, decision_time(mine.timing), trial)
+    known = complete(mine, decision_time(mine), trial)
     assume(known < frames_per_run(mine, 4))
     later = data.draw(st.integers(known, frames_per_run(mine, 4) - 1))
     value = data.draw(st.floats(-1e6, 1e6))
@@ -108,7 +104,7 @@ def test_frame_that_is_not_complete_at_the_decision_never_changes_a_context(mine
 @settings(max_examples=100)
 def test_context_while_the_run_goes_on_is_that_of_the_whole_run(mine, trial, more):
     frames = recorded(mine)
-    known = complete(mine, decision_time(mine.timing), trial)
+    known = complete(mine, decision_time(mine), trial)
     # The past is a copy: nothing but its values can matter.
     so_far = each_series(lambda series: series[: known + more].copy(), frames)
     np.testing.assert_array_equal(
@@ -120,7 +116,7 @@ def test_context_while_the_run_goes_on_is_that_of_the_whole_run(mine, trial, mor
 def test_context_uses_frames_up_to_the_decision(mine):
     """The causality test could fail: some frame after the trial's beginning does matter."""
     frames = recorded(mine)
-    last = complete(mine, decision_time(mine.timing), 2)
+    last = complete(mine, decision_time(mine), 2)
     first = complete(mine, 0.0, 2)
 
     def change(series: np.ndarray) -> np.ndarray:
@@ -223,11 +219,15 @@ def loop(brain: Brain, trials: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     for trial in range(trials):
         start = mine.timing.burn_in + trial * trial_seconds(mine)
         imagined = options[trial % len(options)]
-        scanner.announce(trial_events(mine, trial, imagined, imagined, True)[0])
-        taken = np.concatenate([taken, scanner.until(start + decision_time(mine.timing))])
+        scanner.announce(
+            trial_events(timetable(mine, trial + 1), trial, imagined, imagined, True)[0]
+        )
+        taken = np.concatenate([taken, scanner.until(start + decision_time(mine))])
         seen.append(context(taken, mine, trial))
         guess = options[int(abs(seen[-1][0] * 1e3)) % len(options)]
-        for event in trial_events(mine, trial, imagined, guess, imagined == guess)[1:]:
+        for event in trial_events(
+            timetable(mine, trial + 1), trial, imagined, guess, imagined == guess
+        )[1:]:
             scanner.announce(event)
         taken = np.concatenate([taken, scanner.until(start + trial_seconds(mine))])
         answers.append(feedback_so_far(taken, mine, trial))
@@ -294,8 +294,8 @@ def test_long_run_is_estimated_as_well_at_its_end_as_at_its_beginning():
 def test_too_few_frames_are_refused(mine):
     frames = recorded(mine)
     for trial, estimated, seconds in (
-        (0, context, decision_time(mine.timing)),
-        (2, context, decision_time(mine.timing)),
+        (0, context, decision_time(mine)),
+        (2, context, decision_time(mine)),
         (0, feedback_so_far, trial_seconds(mine)),
         (2, feedback_so_far, trial_seconds(mine)),
     ):
@@ -454,13 +454,15 @@ def run_of_guesses(noise: float, runs: int) -> tuple[np.ndarray, ...]:
     brain = Brain(mine)
     wanted = np.zeros((46, 46, 3))
     wanted[np.arange(46), np.arange(46), 0] = 1
-    onsets = 12.0 + event_spacing(mine.timing) * np.arange(46 * 3)
+    onsets, lasts = 12.0 + 9.0 * np.arange(46 * 3), np.full(46 * 3, 2.0)
     causal, whole, guesses = [], [], []
     for run in range(runs):
         truth = Trials.random(mine, 46, run)
         frames = brain.scan(run=run + 1, trials=46).play(truth.events(mine))
         causal.append(contexts(frames, mine))
-        whole.append(glm.estimate(frames, onsets, wanted.reshape(46, -1), mine.timing))
+        whole.append(
+            glm.estimate(frames, glm.Events(onsets, lasts, 2.0, 1.5), wanted.reshape(46, -1))
+        )
         guesses.append(truth.guessed)
     return tuple(
         map(np.concatenate, (causal, whole, guesses, np.arange(runs)[:, None].repeat(46, 1)))

@@ -45,7 +45,7 @@ def test_events_are_the_protocol_s_at_its_times(kinds, recording):
     for trial in range(30):
         for guess in range(3):
             expected = trial_events(
-                mine,
+                person.when,
                 trial,
                 options[person.imagined[trial]],
                 options[guess],

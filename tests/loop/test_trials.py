@@ -15,7 +15,8 @@ from bciigl.loop import Agent, Choice, SimulatedPerson, Volunteer
 from bciigl.loop.session import run_steps
 from bciigl.loop.trials import Decision, run_trials
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import decision_seconds, frames_complete, trial_start
+from bciigl.protocol.schedule import frames_complete
+from bciigl.protocol.timetable import timetable
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import RunId, Shown, Trial
 from bciigl.source import SimulatedSource, Source
@@ -100,7 +101,7 @@ def test_nothing_later_changes_what_was_seen(name, trial, meant, imagined, guess
     other = person(mine, *thoughts, [*[False] * trial, *lapsed[trial:]])
     found = live(source, other, [*GUESSES[:trial], *guesses[trial:]])
     np.testing.assert_array_equal(found[0][:past], context[:past])
-    known = frames_complete(decision_seconds(mine, trial), mine.timing.tr)
+    known = frames_complete(timetable(mine, trial + 1).decisions[trial], mine.timing.tr)
     np.testing.assert_array_equal(found[2][:known], frames[:known])
     # Feedback may depend on this trial's guess, and on nothing after its trial.
     other = person(mine, *thoughts, [*[False] * past, *lapsed[past:]])
@@ -161,10 +162,11 @@ def test_no_frame_is_read_before_it_is_complete(name):
             return super().read(stop)
 
     live(Watched(mine), person(mine), GUESSES)
+    when = timetable(mine, TRIALS)
     times = [
         seconds
         for trial in range(TRIALS)
-        for seconds in (decision_seconds(mine, trial), trial_start(mine, trial + 1))
+        for seconds in (when.decisions[trial], when.starts[trial + 1])
     ]
     assert stops[:-1] == [frames_complete(each, mine.timing.tr) for each in times]
     assert stops[-1] >= stops[-2]

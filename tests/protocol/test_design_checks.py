@@ -87,9 +87,12 @@ def test_decision_comes_before_the_next_event():
     build(timing={"event": 0.1, "isi": 0.7, "tr": 0.1, "decision": 0.5, "latency": 0.3})
 
 
-def test_responses_that_begin_together_are_not_regressed():
-    assert refused(timing={"together": True}).startswith("timing.together: regression cannot")
-    build(timing={"together": True}, estimate="frame")
+def test_responses_that_begin_together_are_regressed_as_one():
+    uneven = {"perception": 0.2, "judgment": 0.8}
+    assert not advice(build(timing={"together": True}))
+    (said,) = advice(build(timing={"together": True}, feedback=uneven))
+    assert "regression gives their sum" in said.message
+    assert not advice(build(timing={"together": True}, feedback=uneven, estimate="frame"))
 
 
 def test_window_is_complete_before_the_decision():

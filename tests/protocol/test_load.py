@@ -268,7 +268,7 @@ def test_problem_of_a_change_is_told_by_the_change_and_not_by_a_line(write):
     for changes, where, message in [
         ({"seed": -1}, "seed=-1: seed", "should be greater than or equal to 0, got -1"),
         ({"timing.isi": "x"}, "timing.isi=x: timing.isi", "should be a number, got 'x'"),
-        ({"timing.izi": 3}, "timing.izi=3: timing.izi", "unknown key; did you mean 'isi'?"),
+        ({"timing.issi": 3}, "timing.issi=3: timing.issi", "unknown key; did you mean 'isi'?"),
         ({"sed": 3}, "sed=3: sed", "unknown key; did you mean 'seed'?"),
         ({"tming.isi": 3}, "tming.isi=3: tming", "unknown key; did you mean 'timing'?"),
         ({"task.options": ["a", []]}, "task.options=['a', []]: task.options[1]", "should be"),

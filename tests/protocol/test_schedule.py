@@ -1,10 +1,11 @@
 """Times that follow from a protocol."""
 
 import pytest
+from recordings import frames_per_run
 
 from bciigl.protocol import Protocol
 from bciigl.protocol import schedule as s
-from bciigl.protocol.model import Timing
+from bciigl.protocol.timetable import timetable
 
 
 def protocol(**sections) -> Protocol:
@@ -36,9 +37,9 @@ def test_separate_recordings_have_one_event_a_trial():
 
 
 def test_agent_decides_as_late_as_the_screen_allows():
-    assert s.decision_time(Timing()) == 9
-    assert s.decision_time(Timing(latency=0.5)) == 8.5
-    assert s.decision_time(Timing(decision=6.0, latency=0.5)) == 6
+    assert s.decision_time(protocol()) == 9
+    assert s.decision_time(protocol(timing={"latency": 0.5})) == 8.5
+    assert s.decision_time(protocol(timing={"decision": 6.0, "latency": 0.5})) == 6
 
 
 @pytest.mark.parametrize(("trials", "runs"), [(1, 1), (46, 1), (47, 2), (666, 15)])
@@ -56,19 +57,17 @@ def test_trials_are_dealt_to_runs():
 
 def test_frames_cover_the_run_without_rounding_errors():
     timing = {"tr": 0.1, "burn_in": 0.3, "event": 0.2, "isi": 0.1}
-    assert s.frames_per_run(protocol(timing=timing), 1) == 12
+    assert frames_per_run(protocol(timing=timing), 1) == 12
     # 39 s hold 22.9 frames of 1.7 s; the last second counts too
-    assert s.frames_per_run(protocol(timing={"tr": 1.7}), 1) == 23
-    assert s.frames_per_run(protocol(), 46) == (12 + 46 * 27) / 1.5
+    assert frames_per_run(protocol(timing={"tr": 1.7}), 1) == 23
+    assert frames_per_run(protocol(), 46) == (12 + 46 * 27) / 1.5
 
 
 def test_trials_follow_each_other_after_the_rest():
-    assert [s.trial_start(protocol(), trial) for trial in (0, 1, 45)] == [12, 39, 1227]
+    assert timetable(protocol(), 46).starts[[0, 1, 45]].tolist() == [12, 39, 1227]
     two = protocol(task={"events": ["imagination", "judgment"]}, timing={"burn_in": 5.0})
-    assert s.trial_start(two, 2) == 41
-    assert s.trial_start(protocol(recording="separate"), 2) == 30
-    # The beginning of a trial that does not follow is the end of the run.
-    assert s.frames_per_run(protocol(), 46) == s.trial_start(protocol(), 46) / 1.5
+    assert timetable(two, 3).starts[2] == 41
+    assert timetable(protocol(recording="separate"), 3).starts[2] == 30
 
 
 @pytest.mark.parametrize(

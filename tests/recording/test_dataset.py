@@ -14,7 +14,7 @@ from bciigl.brain.images import write_image
 from bciigl.estimate import UNCALIBRATED
 from bciigl.loop import record
 from bciigl.protocol import ProtocolError
-from bciigl.protocol.schedule import trial_start
+from bciigl.protocol.timetable import timetable
 from bciigl.recording import DatasetError, is_dataset, open_dataset
 from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.layout import DESCRIPTION, ESTIMATES, JOURNAL, PROTOCOL, TRUTH
@@ -356,7 +356,7 @@ def test_frames_and_events_of_a_run_are_as_recorded(tmp_path, recording):
         assert {each.guess for each in mine} == {protocol.task.options[trial.action]}
         assert {each.catch for each in mine} == {trial.catch}
         onset = next(each.onset for each in mine if each.kind == "imagination")
-        assert onset == trial_start(protocol, number - 1)
+        assert onset == timetable(protocol, number).starts[number - 1]
 
 
 def test_frames_and_events_that_came_to_harm_are_refused(tmp_path):
