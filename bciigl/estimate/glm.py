@@ -219,12 +219,16 @@ def drift(when: Window) -> np.ndarray:
     return np.cos(np.pi / when.frames * np.outer(when.rows + 0.5, terms))
 
 
-def _design(when: Window) -> np.ndarray:
-    """Return the regressors of the events, then those of drift, (frames there, regressors)."""
-    responses = when.responses(
+def responses(when: Window) -> np.ndarray:
+    """Return the regressors of the events, (frames there, events)."""
+    return when.responses(
         lambda lags, lasts: event_response(lags, lasts, weights=when.response, unit=when.unit)
     )
-    return np.concatenate([responses, drift(when)], axis=1)
+
+
+def _design(when: Window) -> np.ndarray:
+    """Return the regressors of the events, then those of drift, (frames there, regressors)."""
+    return np.concatenate([responses(when), drift(when)], axis=1)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,74 @@
+"""How well a design lets responses be estimated, before anything is simulated."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bciigl.estimate import glm
+from bciigl.estimate.calibration import Calibration
+from bciigl.estimate.frames import series_events
+from bciigl.estimate.trials import contexts, feedback
+from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import series, session_hours
+from bciigl.protocol.timetable import timetable
+
+# About that of the built-in subject, from frame to frame.
+AUTOCORRELATION = 0.3
+
+
+class Efficiency(NamedTuple):
+    """How much the estimates of one kind of response vary.
+
+    Attributes
+    ----------
+    variance : float
+        Of one estimate, in variances of a frame's noise; infinite where it tells nothing.
+    per_hour : float
+        Of the mean of as many estimates as there are in one scanner hour: less is better.
+    """
+
+    variance: float
+    per_hour: float
+
+
+def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
+    """Return how much contexts and judgments vary where the noise is that of a real brain.
+
+    Estimates are in units of the response's peak. What neighbouring events add to them counts as
+    noise. Only the times of a design and the estimate's method matter, and `brain.cnr`.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The experiment; of its runs the first is looked at.
+    """
+    trials = min(protocol.task.trials_per_run, protocol.task.trials)
+    when = timetable(protocol, trials, "train", 1)
+    frames = when.frames(protocol.timing.tr)
+    # Estimates are weighted sums of frames: those of single frames are the weights.
+    lone = np.eye(frames)
+    given = dict.fromkeys(series(protocol), lone) if len(series(protocol)) > 1 else lone
+    known = Calibration(autocorrelation=AUTOCORRELATION)
+    weights = {"imagination": contexts(given, protocol, known, when)}
+    if "judgment" in protocol.task.events and protocol.feedback.judgment:
+        weights["judgment"] = feedback(given, protocol, known, when)
+    lag = np.abs(np.subtract.outer(np.arange(frames), np.arange(frames)))
+    noise = AUTOCORRELATION**lag
+    per_hour = trials / session_hours(protocol, trials)
+    found = {}
+    for kind, each in weights.items():
+        kinds = next(mine for mine in series(protocol).values() if kind in mine)
+        _, window, _ = series_events(protocol, kinds, when).window(lone, 0, frames)
+        told = each @ glm.responses(window)
+        told = np.pad(told, ((0, 0), (0, trials * len(kinds) - told.shape[1])))
+        told = told.reshape(trials, trials, len(kinds))
+        mine = (np.arange(trials), np.arange(trials))
+        gain = told[(*mine, kinds.index(kind))]
+        # What was guessed is known: seeing it is no noise.
+        told[mine] = 0.0
+        other = protocol.brain.cnr**2 * (told**2).sum(axis=(1, 2))
+        variance = np.einsum("tf,fg,tg->t", each, noise, each) + other
+        precision = float(np.mean(gain**2 / variance))
+        lone_one = 1 / precision if precision else float("inf")
+        found[kind] = Efficiency(lone_one, lone_one / per_hour)
+    return found
