@@ -9,7 +9,7 @@ from typing import Any
 from bciigl.base.registry import LEARNERS
 from bciigl.protocol import dump
 from bciigl.recording import Dataset
-from bciigl.report.accuracy import accuracy_drawing, across
+from bciigl.report.accuracy import NOISE, accuracy_drawing, across, finding
 from bciigl.report.methods import counted, listed, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
@@ -17,7 +17,7 @@ from bciigl.report.study_tables import accuracy_tables, difference_tables, in_fu
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
 from bciigl.study import Row, Study
-from bciigl.study.grid import Cell, in_words
+from bciigl.study.grid import Cell, in_words, value_in_words
 from bciigl.study.notes import caveats, control_notes, scanner_notes
 from bciigl.study.store import AnyStudy, Results
 from bciigl.study.table2 import NAME, departures
@@ -70,7 +70,10 @@ def lead(study: Study) -> str:
         about = "Table 2 of the paper: imagined numbers decoded at growing noise."
     settings = counted(len(study.settings), "setting")
     said = "".join(f" {sentence(each)}." for each in caveats(study))
-    return f"{about} A study of {settings}, {_repeated(study)}.{said}".lstrip()
+    varied = [name for name, values in study.vary.items() if len(values) > 1]
+    noise = ["noise"] if len(study.protocol.study.noise) > 1 else []
+    differ = f" Settings differ in {listed(noise + varied)}." if varied else ""
+    return f"{about} A study of {settings}, {_repeated(study)}.{differ}{said}".lstrip()
 
 
 def _repeated(study: Study) -> str:
@@ -81,8 +84,8 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     # Sessions of controls may be all that is finished, there or anywhere.
     plain = [row for row in table if row.control is None] or table
     hardest = max(row.noise for row in plain)
-    shown = [row for row in plain if row.noise == hardest]
-    shown = [row for row in shown if row.varied == shown[0].varied]
+    hard = [row for row in plain if row.noise == hardest]
+    shown = [row for row in hard if row.varied == hard[0].varied]
     wanted = [shown[0], *(row for row in shown[1:] if LEARNERS.get(row.learner).told == "label")]
     where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
     numbers = [
@@ -96,12 +99,17 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     finished = [cell for cell in study.cells if cell.key in results]
     controls = sum(all(each.control is not None for each in cell.entries) for cell in finished)
     besides = f", {controls} of them of a control" if controls else ""
-    hours = "; ".join(scanner_notes(shown[:1]))
+    hours = "; ".join(scanner_notes([row for row in hard if row.label == shown[0].label]))
     numbers += [
-        KeyNumber(f"{shown[0].chance.mean:.1f} %", "chance, by permuted test labels"),
+        KeyNumber(
+            f"{shown[0].chance.mean:.1f} %",
+            f"chance, by permuted test labels{f', {where}' if shown[0].varied else ''}",
+        ),
         KeyNumber(str(len(finished)), f"simulated sessions{besides}", hours),
     ]
-    return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "sessions"))
+    words = [] if across(table) == NOISE else [f"{finding(table)}."]
+    notices = unfinished(study, results, "sessions")
+    return Section("At a glance", words, numbers=numbers, notices=notices)
 
 
 def unfinished(study: AnyStudy, results: Results, what: str) -> list[Notice]:
@@ -155,17 +163,20 @@ def _views(example: tuple[Cell, Dataset] | None) -> list[Section]:
 
 
 def _methods(study: Study, results: Results) -> Section:
-    session = methods_paragraph(study.example(results).protocol, alone=False)
+    example = study.example(results)
+    session = methods_paragraph(example.protocol, alone=False)
     noise = listed([f"{each:g}" for each in study.protocol.study.noise])
     varied = "".join(
-        f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
+        f" {name} was varied ({listed([value_in_words(name, each) for each in values])})."
+        for name, values in study.vary.items()
     )
+    setting = in_words(example.setting.varied)
     controls = f" Controls were {listed(study.controls)}." if study.controls else ""
     person = "of another simulated person each time"
     person = "of the same person, with other draws each time" if caveats(study) else person
     whole = (
-        f"This describes one session. Sessions were simulated at noise weights of {noise}, "
-        f"{_repeated(study)}, {person} (random seed "
+        f"This describes one session{' with ' if setting else ''}{setting}. Sessions were "
+        f"simulated at noise weights of {noise}, {_repeated(study)}, {person} (random seed "
         f"{study.protocol.seed}).{varied}{controls} All learners learned from the same sessions. "
         "Accuracies are means over sessions with 95 % bootstrap intervals (percentiles, widened "
         "for few sessions; Hesterberg, 2015); learners were compared session by session by random "

@@ -17,6 +17,7 @@ from bciigl.brain.check import brain_findings
 from bciigl.brain.simulated import relative_paths
 from bciigl.protocol import Protocol
 from bciigl.protocol.load import changed
+from bciigl.protocol.schema import fields
 from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.source import make_source
@@ -38,6 +39,8 @@ TABLES = ("table2",)
 """Tables of the paper that a study can reproduce."""
 # What changes neither a session nor what is learned from it.
 UNIMPORTANT = {"name", "description", "study", "learners"}
+SYMBOLS = {"s", "mm", "mm FWHM", "1/min", "noise SD"}
+"""Units of fields that are written after a number; others are words such as "share of trials"."""
 
 
 class StudyError(BciiglError):
@@ -289,5 +292,23 @@ class Study:
 
 
 def in_words(varied: Mapping[str, Any]) -> str:
-    """Return the values of varied fields, such as ``timing.isi = 3``."""
-    return ", ".join(f"{name} = {value}" for name, value in varied.items())
+    """Return the values of varied fields, such as ``timing.isi = 3 s``."""
+    return ", ".join(f"{name} = {value_in_words(name, each)}" for name, each in varied.items())
+
+
+def value_in_words(name: str, value: Any) -> str:
+    """Return the value of a field in full, with its unit if that is a symbol, such as ``3 s``."""
+    if not is_number(value):
+        return str(value)
+    unit = unit_of(name)
+    return f"{str(value).removesuffix('.0')}{f' {unit}' if unit in SYMBOLS else ''}"
+
+
+def unit_of(name: str) -> str:
+    """Return the unit that the protocol's model states for a field, or nothing."""
+    return fields().get(tuple(name.split(".")), {}).get("unit", "")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from bciigl.protocol.recorded import caveat
 from bciigl.study.controls import CONTROLS
-from bciigl.study.grid import Study
+from bciigl.study.grid import Study, in_words
 from bciigl.study.rows import Row
 from bciigl.study.table2 import NAME, departures
 
@@ -21,21 +21,57 @@ def caveats(study: Study) -> list[str]:
 
 
 def scanner_notes(rows: Sequence[Row]) -> list[str]:
-    """Return what the sessions of a table would cost in a real scanner."""
-    costs: dict[tuple[float, float], Row] = {}
-    for row in rows:
-        if row.scanner_hours is not None:
-            costs.setdefault((row.scanner_hours, row.test_scanner_hours), row)
-    found = []
-    for (learn, test), row in costs.items():
-        words = (
-            f"in a real scanner: {learn:.1f} h to learn and {test:.1f} h to test for each session"
+    """Return what the sessions of a table would cost in a real scanner.
+
+    Where settings differ in it, it is the range, with the settings that cost least and most. A
+    control has a note of its own where its sessions differ from the others.
+    """
+    costs: dict[str | None, dict[tuple[float, float], Row]] = {}
+    seen: set[tuple[float, float]] = set()
+    for control in dict.fromkeys(row.control for row in rows):
+        for row in rows:
+            cost = (row.scanner_hours, row.test_scanner_hours)
+            if row.control == control and None not in cost and cost not in seen:
+                costs.setdefault(control, {}).setdefault(cost, row)
+        seen |= set(costs.get(control, ()))
+    return [_cost(list(mine.values())) for mine in costs.values()]
+
+
+def _cost(rows: Sequence[Row]) -> str:
+    """Return the cost of rows that are of the same control and all differ in it."""
+    least, most = (of(rows, key=_hours) for of in (min, max))
+    control = f" ({most.control})" if most.control else ""
+    if least is most:
+        mean = f", {_rounded(_total(most))} h for each mean of {most.repeats}"
+        return (
+            f"in a real scanner: {most.scanner_hours:.1f} h to learn and "
+            f"{most.test_scanner_hours:.1f} h to test for each session"
+            f"{mean if most.repeats > 1 else ''}{control}"
         )
-        if row.repeats > 1:
-            words += f", {row.repeats * (learn + test):.0f} h for each mean of {row.repeats}"
-        which = ", ".join(filter(None, [row.setting, row.control]))
-        found.append(f"{words} ({which})" if which and len(costs) > 1 else words)
-    return found
+    apart = [name for name, value in least.varied.items() if value != most.varied[name]]
+    where = [in_words({name: row.varied[name] for name in apart}) for row in (least, most)]
+    means = (
+        f"; {_rounded(_total(least))} to {_rounded(_total(most))} h for each mean of {most.repeats}"
+    )
+    return (
+        f"in a real scanner: from {least.scanner_hours:.1f} h to learn and "
+        f"{least.test_scanner_hours:.1f} h to test for each session ({where[0]}) to "
+        f"{most.scanner_hours:.1f} h and {most.test_scanner_hours:.1f} h ({where[1]})"
+        f"{means if most.repeats > 1 else ''}{control}"
+    )
+
+
+def _hours(row: Row) -> float:
+    return row.scanner_hours + row.test_scanner_hours
+
+
+def _total(row: Row) -> float:
+    """Return the hours of all repeats."""
+    return row.repeats * _hours(row)
+
+
+def _rounded(hours: float) -> str:
+    return f"{hours:.0f}" if hours >= 9.95 else f"{hours:.1f}"
 
 
 def control_notes(names: Iterable[str]) -> list[str]:

@@ -85,7 +85,7 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
     result = bciigl("sweep", *arguments, "--learner", "cb", "--jobs", 1, "--out", folder)
     assert (result.exit_code, digests(folder)) == (0, before)
     assert "mean ± standard error over 2 sessions" in result.stdout
-    _, seven, eight = re.split(r"^timing.isi = \d$", result.stdout, flags=re.MULTILINE)
+    _, seven, eight = re.split(r"^timing.isi = \d s$", result.stdout, flags=re.MULTILINE)
     for part, isi in ((seven, 7), (eight, 8)):
         for learner in ("ceiling", "cb"):
             mine = [
@@ -95,7 +95,7 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
             ]
             assert re.search(rf"^{learner}\s+{mine[0]}\s+{mine[1]}$", part, re.MULTILINE)
         assert "ceiling minus" in part
-    assert "in a real scanner: 0.2 h to learn" in result.stdout
+    assert "in a real scanner: from 0.2 h to learn" in result.stdout
     assert f"results in {folder}" in result.stdout
 
 

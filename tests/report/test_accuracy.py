@@ -1,6 +1,7 @@
 """Accuracy against noise: what is drawn is what the rows say."""
 
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from studies import all_made_up, made_up, right_of, study
 
-from bciigl.report.accuracy import accuracy_columns, accuracy_drawing, accuracy_figure
+from bciigl.report.accuracy import accuracy_columns, accuracy_drawing, accuracy_figure, across
 from bciigl.report.style import learner_style
 from bciigl.study import Study, rows
 from bciigl.study.controls import CONTROLS, PERMUTED, SILENCED
+from bciigl.study.statistics import Mean
 
 PUBLISHED = ", published ± SE"
 LEARNERS = ["ai_igl", "ai_igl_paper", "igl_full_ci", "cb", "ceiling"]
@@ -54,7 +56,7 @@ def band(axis):
 
 
 def levels(axis):
-    """Return the noise levels at its ticks, by their places."""
+    """Return the noise levels, or numbers of a field, at its ticks, by their places."""
     ticks = axis.get_xticks()
     labels = axis.xaxis.get_major_formatter().format_ticks(ticks)
     return dict(zip(ticks, map(float, labels), strict=True))
@@ -64,16 +66,18 @@ def visible(figure):
     return [axis for axis in figure.axes if axis.get_visible()]
 
 
-def assert_drawn(axis, mine):
+def assert_drawn(axis, mine, against="noise"):
     """Compare what is in a panel with the columns of its rows."""
     columns, ticks, found = accuracy_columns(mine), levels(axis), bars(axis)
     lines = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
     for label in dict.fromkeys(columns["learner"]):
-        of_label = sorted((each for each in lines if each["learner"] == label), key=_noise)
+        of_label = sorted(
+            (each for each in lines if each["learner"] == label), key=itemgetter(against)
+        )
         places, heights, low, high = found.pop(label)
-        assert [ticks[round(place)] for place in places] == [each["noise"] for each in of_label]
+        assert [ticks[round(place)] for place in places] == [each[against] for each in of_label]
         expected = [each["accuracy"] for each in of_label]
         assert heights.tolist() == expected
         ends = [
@@ -91,19 +95,15 @@ def assert_drawn(axis, mine):
             for each in lines
             if each["learner"] == label.removesuffix(PUBLISHED) and each["published"] is not None
         ]
-        assert [ticks[round(place)] for place in places] == [each["noise"] for each in of_label]
+        assert [ticks[round(place)] for place in places] == [each[against] for each in of_label]
         assert heights.tolist() == [each["published"] for each in of_label]
         np.testing.assert_allclose(
             (high - low) / 2, [each["published_standard_error"] for each in of_label]
         )
     for place, level in ticks.items():
-        if level in columns["noise"]:
-            first = next(each for each in lines if each["noise"] == level)
+        if level in columns[against]:
+            first = next(each for each in lines if each[against] == level)
             assert band(axis)[place] == pytest.approx((first["chance_low"], first["chance_high"]))
-
-
-def _noise(line):
-    return line["noise"]
 
 
 def test_columns_are_the_numbers_of_the_rows(paper):
@@ -219,37 +219,104 @@ def test_learner_that_is_missing_at_a_level_is_drawn_at_the_others(paper):
     assert len(accuracy_columns(mine)["noise"]) == len(paper) - 1
 
 
-def test_every_combination_of_varied_fields_has_its_panel():
-    vary = {"timing.isi": [7.0, 8.0, 9.0], "evaluation.test_trials": [12]}
-    mine = table(vary=vary, learners=["cb", "ceiling"], study={"noise": [0.05, 0.3]})
+def test_a_varied_number_is_on_the_x_axis_and_every_noise_has_its_panel():
+    vary = {"timing.isi": [7.0, 9.0, 8.0], "evaluation.test_trials": [12]}
+    mine = table(vary=vary, learners=["cb", "ceiling"], study={"noise": [0.05, 0.1, 0.3]})
     drawing = accuracy_drawing(mine)
     axes = visible(drawing.figure)
-    assert len(axes) == 3
-    for isi, axis in zip((7.0, 8.0, 9.0), axes, strict=True):
+    for noise, axis in zip((0.05, 0.1, 0.3), axes, strict=True):
         title = " ".join(axis.get_title().split())
-        assert title == f"timing.isi = {isi}, evaluation.test_trials = 12"
-        of_panel = [row for row in mine if row.varied["timing.isi"] == isi]
-        assert len(of_panel) == 4
-        assert_drawn(axis, of_panel)
+        assert title == f"noise {noise:g}, evaluation.test_trials = 12"
+        of_panel = [row for row in mine if row.noise == noise]
+        assert len(of_panel) == 6
+        assert_drawn(axis, of_panel, "timing.isi")
+        assert levels(axis) == {0: 7, 1: 8, 2: 9}
     assert drawing.columns["timing.isi"] == [row.varied["timing.isi"] for row in mine]
-    assert drawing.columns["evaluation.test_trials"] == [12] * 12
-    # The lowest panel of each column says what the levels are.
-    assert [bool(axis.get_xlabel()) for axis in axes] == [False, True, True]
+    # The lowest panel of each column says what the values are, with the unit of the model.
+    assert [axis.get_xlabel() for axis in axes] == ["", *["timing.isi (s)"] * 2]
     assert [axis.xaxis.get_tick_params()["labelbottom"] for axis in axes] == [False, True, True]
     assert [bool(axis.get_ylabel()) for axis in axes] == [True, False, True]
+    assert drawing.caption.startswith("Accuracy against timing.isi: means")
+    assert "evenly spaced" not in drawing.caption
+
+
+def test_the_title_says_where_the_first_learner_is_worst_and_best():
+    mine = table(vary={"timing.isi": [7, 8, 9]}, learners=["cb", "ceiling"])
+    with_ends = {7: (40.0, (38.0, 42.0)), 8: (90.0, (88.0, 92.0)), 9: (60.0, (41.0, 79.0))}
+
+    def told(**intervals):
+        found = []
+        for row in mine:
+            mean, interval = with_ends[row.varied["timing.isi"]]
+            interval = intervals.get("all", interval)
+            found.append(replace(row, accuracy=Mean(mean, 1.0, interval)))
+        return accuracy_drawing(found)
+
+    drawing = told()
+    words = "cb at noise 0.05: from 40.0 % (timing.isi = 7 s) to 90.0 % (8 s), with 95 % intervals "
+    assert " ".join(drawing.figure.get_suptitle().split()) == f"{words}that do not overlap"
+    assert drawing.alt.endswith(f"at 3 values of timing.isi; {words}that do not overlap.")
+    assert told(all=(0.0, 100.0)).alt.endswith(f"{words}that overlap.")
+    assert told(all=None).alt.endswith("to 90.0 % (8 s), of one session each.")
+
+
+def test_the_field_of_numbers_with_most_values_is_on_the_x_axis():
+    number, more = {"timing.isi": [7, 8]}, {"brain.cnr": [0.5, 0.7, 1.0]}
+    word = {"agent.policy": ["uniform", "epsilon-greedy", "explore-then-commit"]}
+    for vary, expected in (
+        ({}, "noise"),
+        ({"timing.isi": [7]}, "noise"),
+        (number | more, "brain.cnr"),
+        (word | number, "timing.isi"),
+        (word, "agent.policy"),
+    ):
+        assert across(table(vary=vary, study={"noise": [0.05, 0.3]})) == expected
+
+
+def test_words_are_on_the_x_axis_in_their_order_and_not_connected():
+    policies = ["uniform", "explore-then-commit", "epsilon-greedy"]
+    mine = table(vary={"agent.policy": policies}, learners=["cb", "ceiling"])
+    (axis,) = accuracy_figure(mine).axes
+    assert [each.get_text() for each in axis.get_xticklabels()] == policies
+    for container in axis.containers:
+        expected = [row.accuracy.mean for row in mine if row.label == container.get_label()]
+        assert container[0].get_ydata().tolist() == expected
+        assert container[0].get_linestyle() == "None"
+
+
+@pytest.mark.parametrize(
+    ("values", "noise", "drawn", "said"),
+    [
+        (
+            [0.5, 0.7],
+            [0.1, 0.3, 1.0, 2.0],
+            [0.3, 1.0, 2.0] * 2,
+            "Of 8 panels the 6 at noise 0.3, 1",
+        ),
+        (range(1, 8), [0.1, 0.3], [0.3] * 6, "Of 14 panels the first 6 at noise 0.3 are drawn"),
+    ],
+)
+def test_of_many_panels_those_with_most_noise_are_drawn(values, noise, drawn, said):
+    vary = {"timing.isi": list(range(7, 15)), "brain.cnr": list(values)}
+    drawing = accuracy_drawing(table(vary=vary, study={"noise": noise, "repeats": 1}))
+    titles = [axis.get_title().split()[1] for axis in visible(drawing.figure)]
+    assert titles == [f"{each:g}," for each in drawn]
+    assert said in drawing.caption and "are in the table" in drawing.caption
+    assert len(drawing.columns["noise"]) == 8 * len(values) * len(noise)
 
 
 @pytest.mark.parametrize("missing", [(7.0, 0.05), (8.0, 0.05), (8.0, 0.3)])
-def test_panels_without_a_level_leave_the_others_as_they_are(missing):
+def test_panels_without_a_value_leave_the_others_as_they_are(missing):
     """As in a sweep that was stopped."""
     mine = table(
         vary={"timing.isi": [7.0, 8.0]}, learners=["cb", "ceiling"], study={"noise": [0.05, 0.3]}
     )
     mine = [row for row in mine if (row.varied["timing.isi"], row.noise) != missing]
-    for isi, axis in zip((7.0, 8.0), visible(accuracy_figure(mine)), strict=True):
-        of_panel = [row for row in mine if row.varied["timing.isi"] == isi]
-        assert_drawn(axis, of_panel)
-        assert levels(axis) == {0: 0.05, 1: 0.3}
+    axes = {axis.get_title(): axis for axis in visible(accuracy_figure(mine))}
+    for noise in (0.05, 0.3):
+        axis = axes[f"noise {noise:g}"]
+        assert_drawn(axis, [row for row in mine if row.noise == noise], "timing.isi")
+        assert levels(axis) == {0: 7, 1: 8}
         left, right = axis.get_xlim()
         for places, *_ in bars(axis).values():
             assert (left < places).all() and (places < right).all()
@@ -262,7 +329,7 @@ def test_controls_look_the_same_in_all_panels():
         learners=["ai_igl"],
         controls=tuple(CONTROLS),
     )
-    mine = [row for row in mine if (row.varied["timing.isi"], row.control) != (7.0, SILENCED)]
+    mine = [row for row in mine if (row.noise, row.control) != (0.05, SILENCED)]
     figure = accuracy_figure(mine)
     first, second = (
         {each.get_label(): to_hex(each[0].get_color()) for each in axis.containers}
@@ -272,27 +339,6 @@ def test_controls_look_the_same_in_all_panels():
     assert first == {label: second[label] for label in first}
     (legend,) = figure.legends
     assert {text.get_text() for text in legend.get_texts()} == {*second, "chance, 95 %"}
-
-
-def test_one_varied_number_at_one_noise_level_is_what_it_is_drawn_against():
-    mine = table(vary={"timing.isi": [7.0, 9.0, 8.0]}, learners=["ai_igl", "ceiling"])
-    drawing = accuracy_drawing(mine)
-    (axis,) = drawing.figure.axes
-    assert [each.get_text() for each in axis.get_xticklabels()] == ["7", "8", "9"]
-    assert (axis.get_xlabel(), axis.get_title()) == ("timing.isi", "noise 0.05")
-    by_value = {(row.label, row.varied["timing.isi"]): row.accuracy.mean for row in mine}
-    for label in ("ai_igl", "ceiling"):
-        expected = [by_value[label, value] for value in (7.0, 8.0, 9.0)]
-        assert bars(axis)[label][1].tolist() == expected
-    assert drawing.caption.startswith("Accuracy against timing.isi: means")
-    assert "at 3 values of timing.isi; ai_igl has" in drawing.alt
-    # Words, several fields and several noise levels are panels, as ever.
-    for how in (
-        {"vary": {"estimate": ["glm", "frame"]}},
-        {"vary": {"timing.isi": [7.0, 8.0], "brain.cnr": [0.5, 1.0]}},
-        {"vary": {"timing.isi": [7.0, 8.0]}, "study": {"noise": [0.05, 0.3]}},
-    ):
-        assert accuracy_figure(table(**how)).axes[0].get_xlabel() != "timing.isi"
 
 
 def test_unknown_learners_and_many_controls_are_drawn_too(paper):
@@ -307,22 +353,24 @@ def test_unknown_learners_and_many_controls_are_drawn_too(paper):
     assert {"mine_0", "mine_0" + PUBLISHED, "ai_igl, f"} <= set(bars(axis))
 
 
-def test_long_names_and_formulas_are_titles_that_fit():
+def test_long_names_and_formulas_fit():
     values = ["$x$ & $_$ " + "of many words " * 20, "short"]
-    one = table(learners=["ceiling"])
+    one = table(learners=["ceiling"], study={"noise": [0.05, 0.3]})
     mine = [
-        replace(row, varied={"human.imagination_lapse": value, "task.catch.match_rate": 0.25})
+        replace(row, varied={"source.path": value, "brain.subject": values[0]})
         for row in one
         for value in values
     ]
     drawing = accuracy_drawing(mine)
     assert drawing.svg  # drawn, so that there are places
-    axes = visible(drawing.figure)
-    assert "match_rate = 0.25" in axes[1].get_title()
-    left, right = (axis.title.get_window_extent() for axis in axes)
+    left, right = (axis.title.get_window_extent() for axis in visible(drawing.figure))
     assert 0 <= left.x0 and left.x1 <= right.x0 and right.x1 <= drawing.figure.bbox.x1
-    assert left.y1 <= drawing.figure.bbox.y1
-    assert drawing.columns["human.imagination_lapse"] == values
+    ticks = [
+        tick.get_window_extent() for axis in drawing.figure.axes for tick in axis.get_xticklabels()
+    ]
+    assert 0 <= min(tick.x0 for tick in ticks) and 0 <= min(tick.y0 for tick in ticks)
+    assert max(left.y1, right.y1) <= drawing.figure.bbox.y1
+    assert drawing.columns["source.path"] == values * 2
 
 
 def test_means_of_sessions_are_drawn_in_percent():

@@ -11,7 +11,7 @@ from studies import all_made_up, study, tiny
 from bciigl.brain.images import write_image
 from bciigl.cli.reproduce import table2 as table2_command
 from bciigl.protocol import dump
-from bciigl.report.accuracy import accuracy_columns
+from bciigl.report.accuracy import accuracy_columns, finding
 from bciigl.report.methods import REFERENCES, methods_paragraph
 from bciigl.report.results import told as told_words
 from bciigl.report.study import lead, study_sections
@@ -19,6 +19,7 @@ from bciigl.report.study_tables import accuracy_tables, difference_tables
 from bciigl.study import Study, open_study, rows
 from bciigl.study.controls import CONTROLS, PERMUTED, SILENCED
 from bciigl.study.example import keep_example, open_example
+from bciigl.study.grid import in_words
 from bciigl.study.table2 import departures, table2
 
 SECTIONS = [
@@ -170,7 +171,9 @@ def test_methods_name_levels_repeats_and_what_was_varied(study_parts, varied):
     for name, values in mine.vary.items():
         assert f" {name} was varied (" in text
         for value in values:
-            assert str(value) in text
+            assert str(value).removesuffix(".0") in text
+    assert "timing.isi was varied (7 s)." in text
+    assert f"This describes one session with {in_words(mine.settings[0].varied)}." in text
 
 
 def assert_cited(sections):
@@ -314,8 +317,19 @@ def test_studies_without_ai_igl_have_a_report(varied):
             assert f"accuracy of {learner} ({told_words(learner)}) at noise" in number.label
             # One session has neither standard error nor interval.
             assert number.note == "of one session"
-    # The first combination of the varied fields alone is in the head.
+    # Numbers of the head are of the first combination of the varied fields, and say so.
     assert f"at noise 0.3, {first.setting}" in numbers[0].label
+    assert sections["At a glance"].numbers[-2].label.endswith(f"at noise 0.3, {first.setting}")
+
+
+def test_the_head_has_the_finding_and_the_range_of_hours():
+    mine = study(vary={"timing.isi": [7.0, 14.0]}, study={"noise": [0.05, 0.3]})
+    sections = sections_of(mine)
+    head, figure = sections["At a glance"], sections["Accuracy against timing.isi"]
+    assert head.paragraphs == [f"{finding(rows(mine, all_made_up(mine)))}."]
+    assert head.numbers[0].label.endswith("at noise 0.3, timing.isi = 7 s")
+    for note in (head.numbers[-1].note, *figure.paragraphs):
+        assert "(timing.isi = 7 s) to 0.3 h and 0.2 h (timing.isi = 14 s)" in note
 
 
 def test_own_masks_and_subjects_are_found_in_the_protocols_folder(tmp_path, monkeypatch):
@@ -348,4 +362,5 @@ def test_below_the_title_it_says_how_much_there_is():
     mine = study(
         description=" Mine. ", vary={"timing.isi": [7, 8]}, study={"noise": [0.1, 0.2, 1.0]}
     )
-    assert lead(mine) == "Mine. A study of 6 settings, each with 2 simulated sessions."
+    said = "Mine. A study of 6 settings, each with 2 simulated sessions."
+    assert lead(mine) == f"{said} Settings differ in noise and timing.isi."

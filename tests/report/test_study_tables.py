@@ -105,7 +105,7 @@ def test_varied_fields_have_tables_of_their_own():
     mine = study(vary={"timing.isi": [7.0, 8.0]}, study={"repeats": 1})
     table = rows(mine, all_made_up(mine))
     found = accuracy_tables(table)
-    assert list(found) == ["timing.isi = 7.0", "timing.isi = 8.0"]
+    assert list(found) == ["timing.isi = 7 s", "timing.isi = 8 s"]
     for row, each in zip(table, found.values(), strict=True):
         assert f"{row.accuracy.mean:.1f}" in each.as_text().splitlines()[1]
     assert difference_tables(table) == {}

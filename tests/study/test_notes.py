@@ -3,7 +3,7 @@
 from studies import all_made_up, study
 
 from bciigl.study import rows
-from bciigl.study.controls import CONTROLS
+from bciigl.study.controls import CONTROLS, PERMUTED, SILENCED
 from bciigl.study.notes import control_notes, scanner_notes
 
 
@@ -22,10 +22,17 @@ def test_hours_are_those_of_one_session_and_of_a_mean():
     assert f"{20 * (learn + test):.0f} h for each mean" in line
 
 
-def test_hours_are_told_for_each_length_of_a_session():
-    lines = scanner_notes(table(vary={"timing.isi": [7.0, 14.0], "brain.cnr": [0.5, 1.0]}))
-    assert len(lines) == 2
-    assert "timing.isi = 7.0" in lines[0] and "timing.isi = 14.0" in lines[1]
+def test_hours_that_differ_are_a_range_for_sessions_and_another_for_a_control():
+    vary = {"timing.isi": [14.0, 7.0], "brain.cnr": [0.5, 1.0]}
+    plain, silenced = scanner_notes(
+        table(vary=vary, learners=["ai_igl"], controls=(SILENCED, PERMUTED))
+    )
+    # 48 or 27 s a trial of 24 and 12, and 12 s before each run.
+    assert plain == (
+        "in a real scanner: from 0.2 h to learn and 0.1 h to test for each session (timing.isi = "
+        "7 s) to 0.3 h and 0.2 h (timing.isi = 14 s); 0.6 to 1.0 h for each mean of 2"
+    )
+    assert silenced.startswith("in a real scanner: from") and silenced.endswith(f"({SILENCED})")
 
 
 def test_controls_say_what_is_expected():
