@@ -22,6 +22,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
+from bciigl.protocol.population import Population, population_findings
 from bciigl.protocol.schedule import parse_interval
 
 EventKind = Literal["imagination", "perception", "judgment"]
@@ -363,6 +364,12 @@ class Protocol(Section):
     task: Task = Field(description="what is imagined, and how often")
     human: Human = Field(Human(), description="how reliable the person is")
     brain: Brain = Field(Brain(), description="the simulated subject")
+    population: Population = field(
+        {},
+        "a distribution by field",
+        "how people differ: [low, high], or mean and sd, or median and spread, for fields such as "
+        "brain.cnr",
+    )
     source: Source = Field(Source(), description="where frames come from")
     timing: Timing = Field(Timing(), description="when things happen")
     feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
@@ -383,7 +390,7 @@ class Protocol(Section):
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> "Protocol":
         problems = []
-        for each in refusals(self):
+        for each in (*refusals(self), *population_findings(self)):
             context = {"message": each.message, "finding": each}
             kind = PydanticCustomError("science", "{message}", context)
             problems.append(InitErrorDetails(type=kind, loc=each.path, input=None))
@@ -394,7 +401,10 @@ class Protocol(Section):
     @property
     def content_hash(self) -> str:
         """SHA-256 of the resolved content: the same whatever the file's key order and comments."""
+        # Protocols of before there were populations keep their hash.
+        absent = None if self.population else {"population"}
+        dumped = self.model_dump_json(exclude=absent)
         # -0.0 equals 0.0, so it has the same hash.
-        data = json.loads(self.model_dump_json(), parse_float=lambda text: float(text) + 0.0)
+        data = json.loads(dumped, parse_float=lambda text: float(text) + 0.0)
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
