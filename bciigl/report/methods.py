@@ -69,6 +69,7 @@ def methods_paragraph(
         *_task(protocol),
         *([] if recorded else _timing(protocol)),
         *_trials(protocol, own_agent),
+        *population_sentences(protocol),
         *(_recorded(protocol, voxels) if recorded else _simulated(protocol, voxels)),
         *_estimates(protocol),
         *_learners(protocol, protocol.learners if learners is None else learners),
@@ -91,6 +92,13 @@ def methods_paragraph(
             f"begins with {protocol.content_hash[:12]}."
         )
     return " ".join(sentences)
+
+
+def population_sentences(protocol: Protocol) -> Iterator[str]:
+    """Yield how people differ, if the protocol has a population."""
+    if protocol.population:
+        drawn = "; ".join(f"{name} ({each})" for name, each in protocol.population.items())
+        yield f"People differed: for each, these were drawn independently: {drawn}."
 
 
 def references(paragraph: str) -> list[str]:

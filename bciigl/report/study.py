@@ -10,7 +10,13 @@ from bciigl.base.registry import LEARNERS
 from bciigl.protocol import dump
 from bciigl.recording import Dataset
 from bciigl.report.accuracy import accuracy_drawing, across
-from bciigl.report.methods import counted, listed, methods_paragraph, references
+from bciigl.report.methods import (
+    counted,
+    listed,
+    methods_paragraph,
+    population_sentences,
+    references,
+)
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
 from bciigl.report.study_tables import accuracy_tables, difference_tables, in_full, sentence
@@ -160,6 +166,7 @@ def _methods(study: Study, results: Results) -> Section:
     varied = "".join(
         f" {name} was varied ({listed(values)})." for name, values in study.vary.items()
     )
+    varied += "".join(f" {each}" for each in population_sentences(study.protocol))
     controls = f" Controls were {listed(study.controls)}." if study.controls else ""
     person = "of another simulated person each time"
     person = "of the same person, with other draws each time" if caveats(study) else person
