@@ -60,6 +60,11 @@ def _arrays(field: dict) -> st.SearchStrategy:
 
 
 def _objects(field: dict) -> st.SearchStrategy:
+    if "propertyNames" in field:
+        names = st.sampled_from(field["propertyNames"]["enum"])
+        # Few distributions that are drawn are within the range of their field.
+        some = st.dictionaries(names, values(field["additionalProperties"]), max_size=2)
+        return st.just({}) | some
     properties = {name: values(each) for name, each in field["properties"].items()}
     required = {name: properties.pop(name) for name in field.get("required", [])}
     return st.fixed_dictionaries(required, optional=properties)

@@ -156,10 +156,14 @@ def recorded_findings(protocol: Protocol, subject: RecordedSubject) -> Iterator[
         if (got := data[section][key]) != value:
             words = f"is {json.dumps(value)} for the recorded subject {name}, whose frames are real"
             yield Finding((section, key), f"{words}; leave it out, got {json.dumps(got)}")
+    unused = f"does not go with the recorded subject {name}, whose responses are real"
     for key, default in Brain().model_dump().items():
         if key not in _USED and getattr(protocol.brain, key) != getattr(Brain(), key):
-            words = f"does not go with the recorded subject {name}, whose responses are real"
-            yield Finding(("brain", key), f"{words}: leave it out (default {default})")
+            yield Finding(("brain", key), f"{unused}: leave it out (default {default})")
+    for field in protocol.population:
+        section, key, *_ = field.split(".")
+        if section == "brain" and (key not in _USED or field in subject.about.fields):
+            yield Finding(("population", field), f"{unused}: leave it out")
     if protocol.recording != "shared":
         yield Finding(("recording",), f"should be shared for the recorded subject {name}")
     if protocol.task.events[1:] == ("judgment",) and not subject.about.labelled:

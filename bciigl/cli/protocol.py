@@ -91,6 +91,9 @@ def _in_words(protocol: Protocol) -> str:
     options = ", ".join(map(str, protocol.task.options))
     catch = f" ({facts['catch_trials']} catch trials)" if facts["catch_trials"] else ""
     runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']} runs"
+    people = "".join(
+        f"\n  people differ in {name}: {words}" for name, words in facts["population"].items()
+    )
     said = caveat(protocol)
     scanner = (
         f"a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
@@ -101,7 +104,7 @@ def _in_words(protocol: Protocol) -> str:
         f" {facts['chance']:.1f} % of the time\n"
         f"  {facts['trials']} trials{catch} in {runs}, {facts['trial_seconds']:g} s a trial;"
         f" the agent guesses {facts['decision_seconds']:g} s into it\n"
-        f"  {said or scanner}"
+        f"  {said or scanner}{people}"
     )
 
 

@@ -159,6 +159,9 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
     """Give the table of a recorded session, and what it would cost in a scanner."""
     noise, agent = f"noise {about['noise']:g}", f"{about['agent']} guesses"
     yield f"{about['protocol']}: {noise}, seed {about['seed']}, {agent}"
+    if "person" in about:
+        values = ", ".join(f"{name} {value:g}" for name, value in about["person"].items())
+        yield f"a person drawn from the population: {values}"
     if "caveat" in about:
         yield about["caveat"]
     yield from table

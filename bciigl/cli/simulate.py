@@ -19,6 +19,7 @@ from bciigl.cli.progress import bar, steps
 from bciigl.cli.results import echo_results
 
 if TYPE_CHECKING:
+    from bciigl.protocol.population import Population
     from bciigl.recording import Dataset
     from bciigl.study.learning import Result, Sessions
 
@@ -61,13 +62,15 @@ def simulate(
     PROTOCOL is the path of a YAML file or the name of a shipped protocol, number_guessing by
     default. A simulated person imagines options, an agent guesses, and the brain answers; all of it
     is recorded as a BIDS dataset. The protocol's learners then learn from the first session and are
-    tested on a second one. It is one session: the section study is not for this command.
+    tested on a second one. It is one session: the section study is not for this command. If the
+    protocol has a population, the seed draws the person.
 
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
     """
     from bciigl.base.registry import AGENTS
     from bciigl.protocol import parse_change
+    from bciigl.protocol.population import person_values
     from bciigl.recording import open_dataset
 
     # By name, or else the folder of a saved policy.
@@ -84,13 +87,15 @@ def simulate(
     changes |= dict(map(parse_change, settings))
     late: list[float] = []
     pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
-    folder = _recorded(protocol, changes, policy, out, resume, pace)
+    folder, population = _recorded(protocol, changes, policy, out, resume, pace)
     dataset = open_dataset(folder)
     sessions, results = _learned(dataset)
-    further = {}
+    further: dict[str, Any] = {}
+    if population:
+        further["person"] = person_values(dataset.protocol, population)
     if real_time:
         seconds = {"median": median(late or [0.0]), "largest": max(late, default=0.0)}
-        further = {"lateness_seconds": seconds}
+        further["lateness_seconds"] = seconds
     echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
@@ -101,8 +106,11 @@ def _recorded(
     out: str | None,
     resume: str | None,
     pace: dict[str, Any],
-) -> str:
-    """Record a session, or the rest of one, and return the folder it is in."""
+) -> tuple[str, Population]:
+    """Record a session, or the rest of one; return its folder and whom the person was drawn from.
+
+    A recording that is resumed without any options does not say that.
+    """
     from bciigl import loop
     from bciigl.learn import load_learner
     from bciigl.protocol import find
@@ -129,7 +137,7 @@ def _recorded(
                 saved = {"policy": load_learner(policy), "calibration": calibration}
             paths = find(source or DEFAULT).parent
             loop.record(wanted, folder, folder=paths, progress=progress, **saved, **pace)
-    return folder
+    return folder, {} if wanted is None else wanted.population
 
 
 def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:

@@ -21,7 +21,7 @@ from bciigl.estimate import Calibrator
 from bciigl.loop.participant import Participant
 from bciigl.loop.session import participant_of, run_steps
 from bciigl.loop.trials import Decision, Steps
-from bciigl.protocol import find, load
+from bciigl.protocol import draw, find, load
 from bciigl.protocol.load import Changes
 from bciigl.protocol.schedule import series, trials_per_run
 from bciigl.recording.trial import RunId, Shown
@@ -100,7 +100,7 @@ class ClosedLoopEnv(gymnasium.Env):
         return observation, 0.0, self._decision is None, False, info
 
     def _session(self, seed: int) -> Iterator[tuple[Participant, Steps, int]]:
-        protocol = self._protocol.model_copy(update={"seed": seed})
+        protocol = draw(self._protocol.model_copy(update={"seed": seed}))
         source, calibrator = make_source(protocol, self._folder), Calibrator(protocol)
         for run, trials in enumerate(trials_per_run(protocol, protocol.task.trials), start=1):
             place = RunId("train", run)

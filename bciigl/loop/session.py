@@ -19,7 +19,7 @@ from bciigl.loop.finished import FinishedRuns
 from bciigl.loop.participant import Participant, SimulatedPerson
 from bciigl.loop.separate import separate_steps, simulated_brain
 from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
-from bciigl.protocol import Protocol
+from bciigl.protocol import Protocol, draw
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import (
     series,
@@ -56,7 +56,7 @@ def run_session(
     Parameters
     ----------
     protocol, progress, lateness
-        As in `record`.
+        As in `record`; the protocol is that of one person (`bciigl.protocol.draw`).
     source : Source
         Where the frames come from.
     agent : Agent
@@ -218,13 +218,15 @@ def simulate(
     protocol, folder, agent, progress
         As in `record`, but the protocol's own agent cannot be a fixed one here.
     source : Source, optional
-        A custom source, in place of the protocol's.
+        A custom source, in place of the protocol's. If that has a population, make the source of
+        the person that is simulated, ``draw(protocol)``.
 
     Returns
     -------
     dict
         The sessions ``"train"`` and ``"test"``.
     """
+    protocol = draw(protocol)
     sink, source = MemorySink(), source or make_source(protocol, folder)
     agent = agent or agent_of(protocol, source.n_voxels)
     run_session(protocol, source, agent, sink, progress=progress)
@@ -250,7 +252,8 @@ def record(
     Parameters
     ----------
     protocol : Protocol
-        The experiment; its seed fixes every bit of the dataset.
+        The experiment; its seed fixes every bit of the dataset. If it has a population, the
+        session is of the person whom the seed draws, and that person's protocol is recorded.
     out : path-like
         A folder that is absent or empty, or in which recording was killed before it began.
     folder : path-like, optional
@@ -269,6 +272,7 @@ def record(
     lateness : function, optional
         Called with the seconds by which each guess was late.
     """
+    protocol = draw(protocol)
     source = _paced(protocol, make_source(protocol, folder), speed)
     header = {
         "protocol": protocol.model_dump(mode="json"),
@@ -349,6 +353,7 @@ def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
 
 
 def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
+    expected = expected and draw(expected)
     if expected is None or known.content_hash == expected.content_hash:
         return
     name, ours, theirs = first_difference(expected, known)

@@ -12,6 +12,7 @@ from bciigl.protocol.load import (
     shipped,
 )
 from bciigl.protocol.model import Protocol
+from bciigl.protocol.population import draw
 
 __all__ = [
     "CheckReport",
@@ -19,6 +20,7 @@ __all__ = [
     "Protocol",
     "ProtocolError",
     "check",
+    "draw",
     "dump",
     "find",
     "load",

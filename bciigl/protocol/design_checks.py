@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from bciigl.protocol import schedule
@@ -46,6 +47,7 @@ def advice(protocol: Protocol) -> list[Finding]:
         _silent_judgment,
         _seen_and_judged_as_one,
         _never_learns,
+        _drawn_anyway,
     )
     return [finding for check in checks for finding in check(protocol)]
 
@@ -283,3 +285,12 @@ def _never_learns(protocol: Protocol) -> Iterator[Finding]:
             f"the agent never acts on what it learns: all runs of the session ({runs}) are "
             "uniform; use fewer uniform runs, or fewer trials per run",
         )
+
+
+def _drawn_anyway(protocol: Protocol) -> Iterator[Finding]:
+    for name in protocol.population:
+        path = tuple(name.split("."))
+        section = reduce(getattr, path[:-1], protocol)
+        value = getattr(section, path[-1])
+        if value != type(section).model_fields[path[-1]].default:
+            yield Finding(path, f"{value:g} is not used: people's values are drawn (population)")

@@ -124,7 +124,9 @@ def changed(data: Any, changes: Changes) -> Any:
         return data
     data = deepcopy(data)
     for name, value in changes.items():
-        *sections, field = name.split(".")
+        # Fields of the population have dots in their names.
+        within = name.startswith("population.")
+        *sections, field = name.split(".", 1) if within else name.split(".")
         parent = data
         for section in sections:
             if section == "estimate":  # which may be a word

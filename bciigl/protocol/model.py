@@ -22,6 +22,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
+from bciigl.protocol.population import Population, population_findings
 from bciigl.protocol.schedule import parse_interval
 
 EventKind = Literal["imagination", "perception", "judgment"]
@@ -391,6 +392,12 @@ class Protocol(Section):
     task: Task = Field(description="what is imagined, and how often")
     human: Human = Field(Human(), description="how reliable the person is")
     brain: Brain = Field(Brain(), description="the simulated subject")
+    population: Population = field(
+        {},
+        "a distribution by field",
+        "how people differ: [low, high], or mean and sd, or median and spread, for fields such as "
+        "brain.cnr",
+    )
     source: Source = Field(Source(), description="where frames come from")
     timing: Timing = Field(Timing(), description="when things happen")
     feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
@@ -411,7 +418,7 @@ class Protocol(Section):
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> "Protocol":
         problems = []
-        for each in refusals(self):
+        for each in (*refusals(self), *population_findings(self)):
             context = {"message": each.message, "finding": each}
             kind = PydanticCustomError("science", "{message}", context)
             problems.append(InitErrorDetails(type=kind, loc=each.path, input=None))

@@ -18,6 +18,14 @@ def _schema() -> dict[str, Any]:
     estimate = schema["properties"]["estimate"]
     word = schema["$defs"]["Estimate"]["properties"]["method"]["enum"]
     estimate["anyOf"] = [{"$ref": estimate.pop("$ref")}, {"enum": word, "type": "string"}]
+    # A pair of numbers stands for the section, too; there is one for each number of a person.
+    population = schema["properties"]["population"]
+    number = schema["$defs"]["Uniform"]["properties"]["low"]
+    limits = {name: number[name] for name in ("type", "minimum", "maximum")}
+    pair = {"type": "array", "items": limits, "minItems": 2, "maxItems": 2}
+    forms = population["additionalProperties"].pop("oneOf")
+    population["additionalProperties"] = {"anyOf": [*forms, pair]}
+    population["propertyNames"] = {"enum": list(_differing(_walked(schema)))}
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "title": "bciigl protocol", **schema}
 
@@ -35,7 +43,11 @@ def json_schema() -> str:
 @cache
 def fields() -> dict[FieldPath, dict[str, Any]]:
     """Return what the schema says of every field and section, and of each shape of a region."""
-    schema, found = _schema(), {}
+    return _walked(_schema())
+
+
+def _walked(schema: dict[str, Any]) -> dict[FieldPath, dict[str, Any]]:
+    found: dict[FieldPath, dict[str, Any]] = {}
 
     def walk(part: dict[str, Any], path: FieldPath) -> None:
         for name, field in part["properties"].items():
@@ -46,6 +58,22 @@ def fields() -> dict[FieldPath, dict[str, Any]]:
 
     walk(schema, ())
     return found
+
+
+def differing_fields() -> dict[str, dict[str, Any]]:
+    """Return what the schema says of every number in which people can differ, by its name."""
+    return _differing(fields())
+
+
+def _differing(found: dict[FieldPath, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the numbers that belong to the person: where is recorded is the experimenter's."""
+    return {
+        ".".join(path): field
+        for path, field in found.items()
+        if path[0] in ("brain", "human")
+        and field.get("type") == "number"
+        and not path[1].startswith("region")
+    }
 
 
 @cache
@@ -60,6 +88,8 @@ def field_notes() -> dict[FieldPath, str]:
 
 def field_range(field: dict[str, Any]) -> str:
     """Return the range of a field of the schema in words, "" if its type says it all."""
+    if "propertyNames" in field:
+        return " | ".join(field["propertyNames"]["enum"])
     if field.get("type") == "array":
         count = _interval(field["minItems"], field["maxItems"])
         items = field_range(field.get("items") or field["prefixItems"][0])

@@ -16,6 +16,7 @@ def summary(protocol: Protocol) -> dict[str, Any]:
         "hash": protocol.content_hash,
         "options": list(protocol.task.options),
         "chance": 100 / len(protocol.task.options),
+        "population": {name: str(each) for name, each in protocol.population.items()},
         "trials": trials,
         "catch_trials": round(trials * protocol.task.catch.share),
         "runs": schedule.run_count(protocol, trials),

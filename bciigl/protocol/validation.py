@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.protocol.design_checks import FieldPath, Finding
 from bciigl.protocol.model import Protocol
+from bciigl.protocol.population import KEYS
 from bciigl.protocol.schema import field_notes, fields
 from bciigl.protocol.yaml_reader import UNREADABLE
 
@@ -22,6 +23,7 @@ PLAINER = {
     "int_type": "should be a whole number",
     "string_type": "should be text",
     "string_unicode": "should be text without half characters",
+    "dict_type": "should hold keys and values",
     "model_type": "should hold keys and values",
     "tuple_type": "should be a list",
 }
@@ -66,7 +68,9 @@ def _without(paths: list[FieldPath], data: dict) -> dict:
     """Return a copy of `data` without the fields at `paths`, which then take their defaults."""
     data = deepcopy(data)
     for path in paths:
-        *sections, field = [key for key in path if isinstance(key, str)]
+        names = [key for key in path if isinstance(key, str)]
+        # Half of a distribution would be another problem.
+        *sections, field = names[:2] if names[0] == "population" else names
         parent: Any = data
         for section in sections:
             parent = parent.get(section) if isinstance(parent, dict) else None
@@ -93,8 +97,9 @@ def _findings(error: ValidationError) -> Iterator[Finding]:
 
 
 def _path(loc: FieldPath) -> FieldPath:
-    """Return pydantic's location without the tag it adds for the kind of region."""
-    return loc[:2] + loc[3:] if loc[:2] == ("brain", "region") else loc
+    """Return pydantic's location without the tag of the kind of region or distribution."""
+    tagged = loc[:2] == ("brain", "region") or loc[:1] == ("population",)
+    return loc[:2] + loc[3:] if tagged else loc
 
 
 def _message(error: Any, path: FieldPath) -> str:
@@ -127,15 +132,21 @@ def _hint(error: Any, path: FieldPath) -> str:
         return "; write it without quotes and units" if re.match(r"[-+.]?\d", value) else ""
     if kind in ("literal_error", "region"):
         return did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
+    if kind == "distribution" and "." not in path[-1]:
+        return "; write fields in full, such as brain.cnr"
     if kind.startswith("less_than"):
         field = tuple(key for key in path if isinstance(key, str))
-        return f" ({fields()[field]['unit']})"
+        unit = fields().get(field, {}).get("unit")  # a distribution has that of its field
+        return f" ({unit})" if unit else ""
     return ""
 
 
 def _unknown_key(path: FieldPath) -> str:
     """Say that a key is unknown, and which one was probably meant."""
     *section, key = path
+    if section[:1] == ["population"]:
+        near = did_you_mean(key, KEYS) or f"; known here: {', '.join(KEYS)}"
+        return f"unknown key{near}"
     known = [field[-1] for field in field_notes() if list(field[:-1]) == section]
     if key in known:
         return "does not go with this shape of region"

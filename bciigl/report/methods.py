@@ -1,6 +1,6 @@
 """What was done, as a paper would tell it: every clause follows from the protocol."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bciigl import __version__
 from bciigl.base.registry import AGENTS, LEARNERS
@@ -8,7 +8,15 @@ from bciigl.brain.patterns import IMAGERY_SD
 from bciigl.brain.subject import BUILT_IN
 from bciigl.protocol import Protocol
 from bciigl.protocol.model import Cube, Sphere
-from bciigl.protocol.schedule import decision_time, estimate_frames, run_count, trial_seconds
+from bciigl.protocol.schedule import (
+    decision_time,
+    durations,
+    estimate_frames,
+    is_regular,
+    run_count,
+    steps,
+    trial_seconds,
+)
 
 REFERENCES = {
     "Xie et al., 2022": (
@@ -69,6 +77,7 @@ def methods_paragraph(
         *_task(protocol),
         *([] if recorded else _timing(protocol)),
         *_trials(protocol, own_agent),
+        *population_sentences(protocol),
         *(_recorded(protocol, voxels) if recorded else _simulated(protocol, voxels)),
         *_estimates(protocol),
         *_learners(protocol, protocol.learners if learners is None else learners),
@@ -91,6 +100,13 @@ def methods_paragraph(
             f"begins with {protocol.content_hash[:12]}."
         )
     return " ".join(sentences)
+
+
+def population_sentences(protocol: Protocol) -> Iterator[str]:
+    """Yield how people differ, if the protocol has a population."""
+    if protocol.population:
+        drawn = "; ".join(f"{name} ({each})" for name, each in protocol.population.items())
+        yield f"People differed: for each, these were drawn independently: {drawn}."
 
 
 def references(paragraph: str) -> list[str]:
@@ -127,20 +143,42 @@ def _runs(protocol: Protocol, trials: int) -> str:
 
 
 def _timing(protocol: Protocol) -> Iterator[str]:
-    timing = protocol.timing
-    lasted = f"lasted {timing.event:g} s with pauses of {timing.isi:g} s"
-    guess = f"the guess was made {decision_time(timing):g} s after the onset of imagination"
-    guess += f" and shown {timing.latency:g} s later" if timing.latency else ""
+    timing, parts = protocol.timing, steps(protocol)
+    lasts = durations(protocol)
+    pauses = [part.seconds - max(lasts[kind] for kind in part.kinds) for part in parts]
+    pauses[-1] -= timing.iti
+    lasted = f"lasted {_each_or_all(lasts.values())} s with pauses of {_each_or_all(pauses)} s"
+    since = f"{decision_time(protocol):g} s after the onset of imagination"
+    if timing.decision is None and parts[0].jitter:
+        since = f"{timing.latency:g} s before it was shown"
+    guess = f"the guess was made {since}"
+    guess += f" and shown {timing.latency:g} s later" if timing.latency and since[-1] == "n" else ""
     if protocol.recording == "separate":
         series = "Each kind of event was recorded in a series of its own"
         yield f"{series}, in which events {lasted}; {guess}."
     else:
-        trial = f"so that a trial took {trial_seconds(protocol):g} s"
+        mean = "" if is_regular(protocol) else " on average"
+        trial = f"so that a trial took {trial_seconds(protocol):g} s{mean}"
         seen = "; guesses were judged while they were seen" if timing.together else ""
         yield f"All events shared one series; they {lasted}, {trial}, and {guess}{seen}."
+    if any(part.jitter for part in parts):
+        most = _each_or_all(part.jitter for part in parts)
+        drawn = "uniformly" if timing.jitter_distribution == "uniform" else "mostly less"
+        yield f"Pauses were up to {most} s longer, at random ({drawn})."
+    if timing.iti:
+        yield f"Between trials there were {timing.iti:g} s more."
+    if timing.null_trials:
+        yield f"There were {timing.null_trials:g} null trials for each trial, at random places."
     yield f"A frame was recorded every {timing.tr:g} s (TR)."
-    if timing.burn_in:
-        yield f"Each run began with {timing.burn_in:g} s of rest."
+    for rest, when in ((timing.burn_in, "began"), (timing.cool_down, "ended")):
+        if rest:
+            yield f"Each run {when} with {rest:g} s of rest."
+
+
+def _each_or_all(seconds: Iterable[float]) -> str:
+    """Return one number where all are the same, otherwise all of them."""
+    texts = [f"{each:g}" for each in seconds]
+    return texts[0] if len(set(texts)) == 1 else listed(texts)
 
 
 def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:

@@ -10,7 +10,13 @@ from bciigl.base.registry import LEARNERS
 from bciigl.protocol import dump
 from bciigl.recording import Dataset
 from bciigl.report.accuracy import NOISE, accuracy_drawing, across, finding
-from bciigl.report.methods import counted, listed, methods_paragraph, references
+from bciigl.report.methods import (
+    counted,
+    listed,
+    methods_paragraph,
+    population_sentences,
+    references,
+)
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
 from bciigl.report.study_tables import accuracy_tables, difference_tables, in_full, sentence
@@ -170,6 +176,7 @@ def _methods(study: Study, results: Results) -> Section:
         f" {name} was varied ({listed([value_in_words(name, each) for each in values])})."
         for name, values in study.vary.items()
     )
+    varied += "".join(f" {each}" for each in population_sentences(study.protocol))
     setting = in_words(example.setting.varied)
     controls = f" Controls were {listed(study.controls)}." if study.controls else ""
     person = "of another simulated person each time"

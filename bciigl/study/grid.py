@@ -15,7 +15,7 @@ from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
 from bciigl.brain.check import brain_findings
 from bciigl.brain.simulated import relative_paths
-from bciigl.protocol import Protocol
+from bciigl.protocol import Protocol, draw
 from bciigl.protocol.load import changed
 from bciigl.protocol.schema import fields
 from bciigl.protocol.summary import first_difference
@@ -79,7 +79,8 @@ class Cell:
     """One simulated session with all that learn from it: the unit of work.
 
     The same repeat, from 0, is the same person in all settings. `protocol` is what is simulated:
-    the setting's experiment, or a control of it, with the repeat's seed.
+    the setting's experiment, or a control of it, with the repeat's seed, for the person of the
+    population whom that seed draws.
     """
 
     setting: Setting
@@ -162,6 +163,8 @@ class Study:
                     raise StudyError(f"{name} cannot be varied: {reason}")
             if not values or any(each in values[:place] for place, each in enumerate(values)):
                 raise StudyError(f"{name}: should have values that all differ, got {values}")
+        for drawn in sorted({name for each in self.settings for name in each.protocol.population}):
+            self._refuse_drawn(drawn)
         if self.table not in (None, *TABLES):
             raise StudyError(f"there is no table {self.table!r}; known are {', '.join(TABLES)}")
         for name in self.controls:
@@ -172,6 +175,16 @@ class Study:
             raise StudyError("controls need a learner that is told neither labels nor rewards")
         if any(each.protocol.agent.policy == "fixed" for each in self.settings):
             raise StudyError("agent.policy is fixed: a study has no saved policy; use another one")
+
+    def _refuse_drawn(self, field: str) -> None:
+        """Refuse a field that both the population and the grid would set."""
+        remedy = f"leave out population.{field}"
+        if field == "brain.noise":
+            instead = "let brain.cnr differ, which is in units of the noise"
+            raise StudyError(f"{field} is set by the noise levels of a study: {remedy}; {instead}")
+        for name in self.vary:
+            if field == name or field.startswith(f"{name}."):
+                raise StudyError(f"{name} cannot be varied: it is drawn for each person; {remedy}")
 
     @cached_property
     def settings(self) -> list[Setting]:
@@ -206,7 +219,7 @@ class Study:
             for entries in filter(None, (plain, silenced)):
                 for setting in self.settings:
                     protocol = self.simulated(setting, entries[0])
-                    protocol = protocol.model_copy(update={"seed": seed})
+                    protocol = draw(protocol.model_copy(update={"seed": seed}))
                     where = (protocol.source, protocol.brain.subject, protocol.brain.region)
                     if where not in fingerprints:
                         fingerprints[where] = make_source(protocol, self.folder).fingerprint
@@ -217,6 +230,10 @@ class Study:
     def simulated(self, setting: Setting, entry: Entry) -> Protocol:
         """Return the experiment that is simulated for an entry: the setting's, or a control's."""
         changes = CONTROLS[entry.control].changes if entry.control is not None else {}
+        population = setting.protocol.model_dump(mode="json")["population"]
+        if fixed := changes.keys() & population.keys():
+            drawn = {name: each for name, each in population.items() if name not in fixed}
+            changes = {**changes, "population": drawn}
         return self._changed(changes, setting.protocol)
 
     def document(self) -> dict[str, Any]:

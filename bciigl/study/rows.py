@@ -8,6 +8,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from bciigl.learn.diagnose import TRUST
+from bciigl.protocol import Protocol
+from bciigl.protocol.population import person_values
 from bciigl.protocol.summary import summary
 from bciigl.study import statistics
 from bciigl.study.grid import Entry, Setting, Study, in_words
@@ -71,7 +73,8 @@ class Row(Scored):
     test labels. `failed` and `trusted` are shares of the sessions in which an option is recognised
     no better than by guessing, and in which the learner says that it can be trusted. `objective` is
     that of full-CI IGL, `truth_objective` that of the truth. `paired` has the difference to each
-    other learner without a control, on the same sessions.
+    other learner without a control, on the same sessions. `people` has the values that were drawn
+    for the person of each repeat, if the protocol has a population.
     """
 
     noise: float
@@ -89,6 +92,7 @@ class Row(Scored):
     scanner_hours: float | None = None
     test_scanner_hours: float | None = None
     published: Published | None = None
+    people: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -115,6 +119,7 @@ class Row(Scored):
             **{name: getattr(self, name) for name in _SAME},
             "paired": {name: each._asdict() for name, each in self.paired.items()},
             "accuracies": self.accuracies,
+            "people": self.people,
         }
 
     @classmethod
@@ -127,6 +132,7 @@ class Row(Scored):
             "chance": (document["chance"], document["chance_interval"]),
             "failed": document["failed_sessions"],
             "trusted": document["trusted_sessions"],
+            "people": document.get("people", []),
         }
         return TypeAdapter(cls).validate_python(found)
 
@@ -137,7 +143,7 @@ def rows(study: Study, results: Results) -> list[Row]:
     for setting in study.settings:
         found = _of_setting(study, setting, results)
         mine = {
-            label: {repeat: accuracy(each.confusion) for repeat, (each, _) in repeats.items()}
+            label: {repeat: accuracy(each.confusion) for repeat, (each, *_) in repeats.items()}
             for label, repeats in found.items()
         }
         for entry in study.entries:
@@ -156,18 +162,21 @@ def rows(study: Study, results: Results) -> list[Row]:
                 hours = ("scanner_hours", "test_scanner_hours") if timed else ()
                 known = {name: about[name] for name in hours}
                 known |= {"noise": setting.noise, "varied": setting.varied, "paired": paired}
-                pairs = [(each.objective, truth) for each, truth in repeats]
+                if protocol.population:
+                    values = [person_values(each, protocol.population) for *_, each in repeats]
+                    known["people"] = values
+                pairs = [(each.objective, truth) for each, truth, _ in repeats]
                 if pairs := [pair for pair in pairs if None not in pair]:
                     objectives = np.mean(pairs, axis=0).tolist()
                     known["objective"], known["truth_objective"] = objectives
                 mean = within(statistics.mean_of(list(mine[entry.label].values())), 0.0)
-                learned = [each for each, _ in repeats]
+                learned = [each for each, *_ in repeats]
                 table.append(row_of(study.table, entry, mean, learned, **known))
     return table
 
 
-Repeats = dict[int, tuple[EntryResult, float | None]]
-"""By repeat: what a learner made of its session, and the truth's objective there."""
+Repeats = dict[int, tuple[EntryResult, float | None, Protocol]]
+"""By repeat: what a learner made of its session, the truth's objective there, and the protocol."""
 
 
 def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, Repeats]:
@@ -176,7 +185,8 @@ def _of_setting(study: Study, setting: Setting, results: Results) -> dict[str, R
         if cell.setting is setting and cell.key in results:
             result = results[cell.key]
             for entry, each in zip(cell.entries, result.results, strict=True):
-                found.setdefault(entry.label, {})[cell.repeat] = (each, result.truth_objective)
+                learned = (each, result.truth_objective, cell.protocol)
+                found.setdefault(entry.label, {})[cell.repeat] = learned
     return found
 
 

@@ -13,7 +13,7 @@ import pytest
 from kills import digests
 
 from bciigl.learn import load_learner
-from bciigl.protocol import load
+from bciigl.protocol import draw, load
 from bciigl.recording import open_dataset
 
 SHORT = (
@@ -261,3 +261,23 @@ def test_resume_begins_where_nothing_is_if_it_is_told_what(bciigl, tmp_path, rec
 
 def test_the_default_protocol_is_the_papers_task():
     assert load("number_guessing").task.options == (7, 8, 9)
+
+
+def test_a_person_of_a_population_is_drawn_told_and_recorded(bciigl, write, tmp_path):
+    path = write(
+        "name: x\ntask: {options: [7, 8, 9], trials: 12, trials_per_run: 6}\n"
+        "evaluation: {test_trials: 6}\nlearners: [ceiling]\nbrain: {region: {size: 2}}\n"
+        "population: {brain.cnr: [0.3, 0.8], human.judgment_lapse: [0, 0.2]}\n"
+    )
+    out = tmp_path / "out"
+    document = json.loads(bciigl("simulate", path, "--seed", 3, "--out", out, "--json").stdout)
+    person = open_dataset(out).protocol
+    assert person == draw(load(path, changes={"seed": 3}))
+    assert document["person"] == {
+        "brain.cnr": person.brain.cnr,
+        "human.judgment_lapse": person.human.judgment_lapse,
+    }
+    # It is resumed with the same options, and not with another seed, who is another person.
+    words = bciigl("simulate", path, "--seed", 3, "--resume", out).stdout
+    assert f"a person drawn from the population: brain.cnr {person.brain.cnr:g}, human" in words
+    assert "begun with another protocol" in bciigl("simulate", path, "--resume", out).stderr

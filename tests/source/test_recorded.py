@@ -148,6 +148,11 @@ def test_what_the_recording_cannot_answer_is_refused(home):
         ({"timing.isi": 3.0}, "timing.isi: is 0.0 for the recorded subject anna, .* got 3.0"),
         ({"brain.noise": 0.1}, "brain.noise: is 1.0 for the recorded subject"),
         ({"brain.region": {"size": 3}}, "brain.region: does not go with the recorded subject"),
+        (
+            {"population.brain.hrf_delay": [0, 1]},
+            "population.brain.hrf_delay: does not go with the recorded subject",
+        ),
+        ({"population.brain.noise": [0.5, 1]}, "population.brain.noise: does not go with"),
         ({"recording": "separate", "timing.together": True}, "recording: should be shared"),
         ({"task.events": ["imagination", "judgment"]}, "task.events: should have perception"),
     ]:

@@ -98,6 +98,45 @@ def test_cells_do_not_depend_on_what_else_is_in_the_grid_nor_on_its_order():
     assert not {each.key for each in few.cells} & {each.key for each in other_seed.cells}
 
 
+def test_every_repeat_is_a_person_of_the_population_and_controls_come_first():
+    population = {"brain.cnr": [0.3, 0.8], "brain.similarity": [0.5, 0.9]}
+    mine = study(
+        population=population,
+        vary={"timing.isi": [5.0, 7.0]},
+        study={"noise": [0.1, 0.5], "repeats": 3},
+        learners=BLIND,
+        controls=(SILENCED,),
+    )
+    values = {each.repeat: set() for each in mine.cells}
+    for cell in mine.cells:
+        brain = cell.protocol.brain
+        assert cell.protocol.population == {}
+        assert brain.noise == cell.setting.noise
+        values[cell.repeat].add(brain.cnr)
+        silenced = cell.entries[0].control == SILENCED
+        assert brain.similarity == 0 if silenced else 0.5 <= brain.similarity <= 0.9
+    assert [len(each) for each in values.values()] == [1, 1, 1]
+    assert len(set.union(*values.values())) == 3
+    assert Study.read(mine.document()).cells[0].key == mine.cells[0].key
+
+
+def test_what_is_drawn_for_each_person_is_not_varied():
+    drawn = {"population": {"brain.cnr": [0.3, 0.8], "brain.motion.size": [1, 2]}}
+    for name, values, field in (
+        ("brain.cnr", [0.5, 1.0], "brain.cnr"),
+        ("brain.motion", [{"size": 1.0}], "brain.motion.size"),
+    ):
+        with pytest.raises(StudyError) as error:
+            study(vary={name: values}, **drawn)
+        expected = f"{name} cannot be varied: it is drawn for each person; leave out"
+        assert str(error.value) == f"{expected} population.{field}"
+    with pytest.raises(StudyError, match="brain.noise is set by the noise levels of a study"):
+        study(population={"brain.noise": [0.5, 1.0]})
+    two = study(vary={"population.brain.cnr": [[0.3, 0.4], [0.5, 0.6]]}, study={"repeats": 1})
+    weak, strong = (each.protocol.brain.cnr for each in two.cells)
+    assert 0.3 <= weak <= 0.4 and strong == pytest.approx(weak + 0.2)
+
+
 MATTERS = [
     {"task": {"options": [7, 8, "nine"]}},
     {"task": {"trials": 25}},

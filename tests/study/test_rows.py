@@ -188,3 +188,11 @@ def test_plain_data_has_the_numbers_of_the_row_and_labels_that_differ():
         assert each["difference"] == row.difference
         for name, difference in row.paired.items():
             assert tuple(each["paired"][name].values()) == difference
+
+
+def test_rows_tell_who_the_people_were():
+    mine = study(population={"brain.cnr": [0.3, 0.8]}, study={"repeats": 3})
+    (row,) = rows(mine, all_made_up(mine))
+    assert row.people == [{"brain.cnr": each.protocol.brain.cnr} for each in mine.cells]
+    assert Study.read_row(json.loads(json.dumps(row.as_dict()))) == row
+    assert whole()[0].people == []

@@ -25,6 +25,14 @@ def test_catch_trials_are_counted(bciigl):
     assert "690 trials (138 catch trials) in 15 runs" in output
 
 
+def test_people_who_differ_get_a_line_for_each_field(bciigl, write):
+    path = write(GOOD + "population: {brain.cnr: [0.3, 0.8], brain.hrf_delay: {mean: 0, sd: 1}}\n")
+    assert bciigl("protocol", "check", path).stdout.splitlines()[-2:] == [
+        "  people differ in brain.cnr: 0.3 to 0.8, uniform",
+        "  people differ in brain.hrf_delay: -2 to 2, normal with mean 0 and SD 1",
+    ]
+
+
 def test_region_outside_the_brain_is_refused(bciigl, write):
     path = write(GOOD + "brain:\n  region:\n    shape: sphere\n    center: [14, 59, 30]\n")
     result = bciigl("protocol", "check", path)
@@ -56,7 +64,7 @@ def test_every_problem_of_every_file_is_told(bciigl, write):
         f"{bad}:3:1: seed: should be greater than or equal to 0, got -1",
         f"{bad}:4:1: timming: unknown key; did you mean 'timing'?",
         "nope: no such file, and no shipped protocol of that name; shipped are gaze_typing, "
-        "number_guessing, table2, yes_no_with_catch_trials",
+        "number_guessing, population, table2, yes_no_with_catch_trials",
     ]
     assert result.stdout.startswith(f"{good}: valid\n")
 
