@@ -69,6 +69,7 @@ def _as_dict(report: CheckReport) -> dict[str, Any]:
         "file": report.file,
         "valid": report.protocol is not None,
         "summary": report.protocol and summary(report.protocol),
+        "region": report.protocol and _region_facts(report.protocol, report.file),
         "problems": [problem.as_dict() for problem in report.problems],
         "warnings": [warning.as_dict() for warning in report.warnings],
     }
@@ -78,7 +79,8 @@ def _echo(report: CheckReport) -> None:
     for problem in report.problems:
         click.echo(str(problem), err=True)
     if report.protocol is not None:
-        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}")
+        region = _region_in_words(report.protocol, report.file)
+        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}\n  region: {region}")
     for warning in report.warnings:
         click.echo(str(replace(warning, message=f"warning: {warning.message}")), err=True)
 
@@ -102,6 +104,32 @@ def _in_words(protocol: Protocol) -> str:
         f"  {facts['trials']} trials{catch} in {runs}, {facts['trial_seconds']:g} s a trial;"
         f" the agent guesses {facts['decision_seconds']:g} s into it\n"
         f"  {said or scanner}"
+    )
+
+
+def _region_facts(protocol: Protocol, file: str) -> dict[str, Any]:
+    from bciigl.brain.check import region_facts
+    from bciigl.protocol import find
+
+    return region_facts(protocol, find(file).parent)
+
+
+def _region_in_words(protocol: Protocol, file: str) -> str:
+    from bciigl.brain.region import where
+
+    facts, wanted = _region_facts(protocol, file), protocol.brain.region
+    shape = f"label {wanted.label!r}" if facts["shape"] == "atlas" else facts["shape"]
+    voxels = "1 voxel" if facts["voxels"] == 1 else f"{facts['voxels']} voxels"
+    what = voxels if facts["shape"] == "recorded" else f"{shape} of {voxels}"
+    # Only a recording that was normalised to MNI has MNI's mm; its file does not say so.
+    assumed = facts["space"] == "recording" and (
+        facts["shape"] == "atlas" or getattr(wanted, "mni", None) is not None
+    )
+    return (
+        f"{what} ({facts['mm3']:.0f} mm3) around {where(facts)}, "
+        f"voxel {tuple(facts['voxel'])}"
+        + (f"; {facts['outside']} more are outside the brain" if facts["outside"] else "")
+        + ("; MNI if the recording was normalised to it" if assumed else "")
     )
 
 
@@ -129,9 +157,8 @@ def draw(file: str, out: str, ending: str, as_json: bool) -> None:
     for name, drawn in (("region", figures.region_figure), ("response", figures.response_figure)):
         written[name] = str(Path(out, f"{brain.protocol.name}_{name}.{ending}"))
         figures.save(drawn(brain), written[name])
-    x, y, z = brain.region.millimetres.mean(axis=0)
-    where = f"{len(brain.region)} voxels around ({x:.0f}, {y:.0f}, {z:.0f}) mm"
-    echo(as_json, written, where, "wrote " + " and ".join(written.values()))
+    region = _region_in_words(brain.protocol, file)
+    echo(as_json, written, region, "wrote " + " and ".join(written.values()))
 
 
 @protocol.command(name="list")

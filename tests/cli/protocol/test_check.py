@@ -2,6 +2,10 @@
 
 import json
 
+import numpy as np
+from heads import head
+
+from bciigl.brain.images import write_image
 from bciigl.protocol import load
 
 GOOD = "name: good\ntask: {options: [7, 8, 9]}\n"
@@ -16,6 +20,7 @@ def test_valid_protocol_gets_a_summary(bciigl):
         "  3 options (7, 8, 9), guesses by chance match 33.3 % of the time\n"
         "  666 trials in 15 runs, 27 s a trial; the agent guesses 9 s into it\n"
         "  a session in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
+        "  region: cube of 64 voxels (1728 mm3) around MNI (-38, -47, 45), voxel (14, 41, 30)\n"
     )
     assert not result.stderr
 
@@ -33,6 +38,39 @@ def test_region_outside_the_brain_is_refused(bciigl, write):
         f"{path}:6:5: brain.region.center: 81 of 81 voxels lie outside the brain of subject"
     )
     assert "the nearest center that fits is [" in result.stderr
+
+
+def test_region_is_told_in_the_space_of_its_subject(bciigl, write, tmp_path):
+    subject = head()
+    subject.save(tmp_path / "small")
+    labels = subject.mask.astype(np.uint8)
+    labels[:, :, 12:] = 1  # some of it beyond the brain
+    write_image(tmp_path / "atlas.nii.gz", labels, subject.affine)
+    for region, words in {
+        "{mni: [0, 3, 8], size: 3}": "cube of 27 voxels (850 mm3) around (0, 3, 8) mm in the",
+        "{shape: atlas, label: 1}": f"label 1 of {subject.mask.sum()} voxels (",
+    }.items():
+        path = write(GOOD + f"brain: {{subject: small, region: {region}}}\n")
+        result = bciigl("protocol", "check", path)
+        assert f"  region: {words}" in result.stdout, result.output
+        assert result.stdout.endswith("; MNI if the recording was normalised to it\n")
+    extra = int(labels.sum() - subject.mask.sum())
+    assert f"; {extra} more are outside the brain" in result.stdout
+    (report,) = json.loads(bciigl("protocol", "check", path, "--json").stdout)["files"]
+    assert report["region"]["space"] == "recording"
+    assert (report["region"]["shape"], report["region"]["outside"]) == ("atlas", extra)
+
+
+def test_a_label_that_the_atlas_has_not_is_refused_with_its_place(bciigl, write, tmp_path):
+    write_image(tmp_path / "atlas.nii.gz", np.ones((2, 2, 2), np.uint8), np.eye(4))
+    (tmp_path / "atlas.tsv").write_text("index\tname\n1\tLeft IPL\n")
+    path = write(GOOD + "brain:\n  region: {shape: atlas, label: left ipll}\n")
+    result = bciigl("protocol", "check", path)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"{path}:4:26: brain.region.label: no label 'left ipll' in {tmp_path / 'atlas.tsv'}; "
+        "did you mean 'Left IPL'?\n"
+    )
 
 
 def test_subject_and_mask_that_cannot_be_used_are_refused(bciigl, write, tmp_path):
