@@ -199,8 +199,7 @@ class _Centred(Section):
         return content
 
 
-# Only one may be given; editors need to be told. They also need to be told that without a shape a
-# region is a cube.
+# Editors need to be told that only one may be given, and that without a shape a region is a cube.
 _ONE_CENTRE = {"not": {"required": ["center", "mni"]}}
 
 
