@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from heads import head
 
-from bciigl.brain.images import ImageError, read_image, write_image
+from bciigl.brain.atlas import on_grid
+from bciigl.brain.images import Image, ImageError, read_image, write_image
 from bciigl.brain.region import Region, RegionError, describe, find_region
 from bciigl.brain.subject import load_subject
 from bciigl.protocol.model import Atlas, Cube, Mask, Sphere
@@ -174,6 +175,12 @@ def test_label_of_an_atlas_on_another_grid_is_put_onto_the_subject_s(tmp_path):
     for how in ({"label": 8}, {"label": "Right half"}, {"label": "right", "labels": "lut.txt"}):
         region = find_region(Atlas(file="a_dseg.nii.gz", **how), subject, tmp_path)
         np.testing.assert_array_equal(region.voxels, right)
+
+
+def test_atlas_reaches_to_the_edges_of_its_outermost_voxels():
+    atlas = Image(np.ones((2, 2, 2), np.uint8), np.eye(4), None)
+    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.4 * np.eye(4, k=3)).all()
+    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.6 * np.eye(4, k=3)).sum() == 4
 
 
 def test_atlas_that_cannot_be_used_is_refused(tmp_path):
