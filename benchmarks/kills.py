@@ -1,8 +1,8 @@
 """Whether a recording that is killed at any moment, and resumed, ends up the same.
 
 Sessions of several kinds are recorded without interruption: with an agent that learns, with a saved
-policy, with catch trials, with separate recordings. Then the same commands are killed (SIGKILL),
-once or several times in a row: one half just before a random file event (a file is opened, renamed
+policy, with catch trials, with separate recordings, with jitter. Then the same commands are killed
+(SIGKILL), once or several times in a row: one half just before a random file event (a file is opened, renamed
 or deleted, a folder made), the other half at a random time. Whatever is left is resumed with
 `--resume` or, where nothing was recorded yet, begun again by the same command. Nothing that was in
 the journal may be lost, and every file must come out the same, byte by byte.
@@ -31,6 +31,7 @@ KINDS = {
     "saved policy": f"{SHORT} --agent POLICY",
     "catch": f"{SHORT} --set task.catch.share=0.3",
     "separate": f"{SHORT} --set recording=separate",
+    "jitter": f"{SHORT} --set timing.jitter=3 --set timing.null_trials=0.2",
 }
 IN_A_ROW = (1, 1, 2, 3)
 JOURNAL, DESCRIPTION = "journal.txt", "dataset_description.json"

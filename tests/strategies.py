@@ -67,7 +67,9 @@ def _objects(field: dict) -> st.SearchStrategy:
         return st.just({}) | some
     properties = {name: values(each) for name, each in field["properties"].items()}
     required = {name: properties.pop(name) for name in field.get("required", [])}
-    return st.fixed_dictionaries(required, optional=properties)
+    never = set(field.get("not", {}).get("required", ["no such field"]))  # all of them together
+    drawn = st.fixed_dictionaries(required, optional=properties)
+    return drawn.filter(lambda each: not never <= set(each))
 
 
 def _strings(field: dict) -> st.SearchStrategy:

@@ -10,8 +10,9 @@ class BciiglError(Exception):
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known spelling nearest to `word`, or ``""``."""
-    near = get_close_matches(str(word).lower(), list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    known = {each.lower(): each for each in known}
+    near = get_close_matches(str(word).lower(), known, n=1)
+    return f"; did you mean {known[near[0]]!r}?" if near else ""
 
 
 def printable(text: str) -> str:

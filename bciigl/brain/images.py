@@ -37,13 +37,17 @@ def dimensions(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
 
 
-def read_image(path: str | os.PathLike) -> Image:
-    """Return the image in a NIfTI file; `ImageError` if it is broken or holds no real numbers."""
+def read_image(path: str | os.PathLike, *, as_stored: bool = False) -> Image:
+    """Return the image in a NIfTI file; `ImageError` if it is broken or holds no real numbers.
+
+    Its values are floats, or `as_stored`: of the type in the file, as is enough for labels.
+    """
     path = Path(path)
     if not path.is_file():
         raise ImageError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     try:
-        size = _unpacked_size(path)
+        # Labels pack tightly, and take no more memory than they do unpacked.
+        size = _unpacked_size(path, 1e9 if as_stored else 64e6)
         image = nibabel.load(path)
         if not isinstance(image, nibabel.Nifti1Pair):
             raise ImageError(f"{path}: should be a NIfTI image, got {type(image).__name__}")
@@ -54,7 +58,7 @@ def read_image(path: str | os.PathLike) -> Image:
             raise ImageError(f"{path}: has no voxels ({dimensions(image.shape)})")
         if image.dataobj.offset + needed > size:
             raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
-        data = np.asarray(image.dataobj, dtype=float)
+        data = np.asarray(image.dataobj, dtype=None if as_stored else float)
         tr = _repetition_time(image.header)
     except ImageError:
         raise
@@ -108,7 +112,7 @@ def write_image(
         nibabel.save(image, temporary)
 
 
-def _unpacked_size(path: Path) -> int:
+def _unpacked_size(path: Path, large: float) -> int:
     """Return how many bytes a file holds, unpacked; an error if a gzip file is not whole."""
     size = packed = path.stat().st_size
     if path.suffix == ".gz":
@@ -117,7 +121,7 @@ def _unpacked_size(path: Path) -> int:
             while piece := file.read(1 << 24):
                 size += len(piece)
                 # Large, and packed as no image can be.
-                if size > max(64_000_000, 200 * packed):
+                if size > max(large, 200 * packed):
                     raise ImageError(f"{path}: is packed too tightly to be an image")
     if size > 4e9:
         raise ImageError(f"{path}: is larger than 4 GB")

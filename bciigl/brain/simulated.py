@@ -21,7 +21,6 @@ from bciigl.brain.subject import BUILT_IN, load_subject
 from bciigl.protocol import Protocol, find, load, schedule
 from bciigl.protocol.design_checks import NIFTI_FRAMES
 from bciigl.protocol.hrf import Shape, event_response, response_length, shape_of
-from bciigl.protocol.model import Mask
 from bciigl.protocol.timetable import Timetable, timetable
 
 
@@ -193,6 +192,7 @@ def relative_paths(protocol: Protocol) -> dict[str, str]:
     """Return the paths, by field, that depend on where the protocol's file is."""
     region, subject = protocol.brain.region, protocol.brain.subject
     paths = {"brain.subject": subject} if subject != BUILT_IN else {}
-    if isinstance(region, Mask):
-        paths["brain.region.file"] = region.file
+    for field in ("file", "labels"):
+        if (path := getattr(region, field, None)) is not None:
+            paths[f"brain.region.{field}"] = path
     return {field: path for field, path in paths.items() if not os.path.isabs(path)}

@@ -36,6 +36,18 @@ _TEMPLATE_AFFINE = np.array(
     [[3.0, 0, 0, -81.5], [0, -3.0, 0, 77.5], [0, 0, 3.0, -46.5], [0, 0, 0, 1]]
 )
 
+# From the template's voxels to MNI mm: of the affine registrations to MNI152 (2009a, symmetric)
+# that leave the default region where it is, the one with the most mutual information. The head is
+# tilted and smaller than MNI's, so the affine above is MNI's near that region only.
+_TEMPLATE_REGISTRATION = np.array(
+    [
+        [3.305, 0.041, 0.039, -88.8135],
+        [-0.053, -3.283, 0.523, 74.0615],
+        [0.121, 0.472, 3.486, -82.6655],
+        [0, 0, 0, 1],
+    ]
+)
+
 
 class SubjectError(BciiglError):
     """A subject that cannot be used."""
@@ -99,6 +111,12 @@ class Subject:
     mask: np.ndarray  # which voxels are brain, bool (x, y, z)
     affine: np.ndarray  # from voxel indices to mm, (4, 4): right, anterior, superior
     noise: NoiseParameters
+    registration: np.ndarray | None = None  # from voxel indices to MNI mm, (4, 4), if not `affine`
+
+    @property
+    def mni_affine(self) -> np.ndarray:
+        """From voxel indices to MNI mm, (4, 4); of a recording: to the mm of its own space."""
+        return self.affine if self.registration is None else self.registration
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -191,7 +209,8 @@ def _built_in() -> Subject:
     del noted["voxel_size"]
     # fmrisim.mask_brain puts the threshold between 58 and 59 of the 254 values of its 8 bits.
     mask = template > 58.5 / 254
-    return Subject(BUILT_IN, template, mask, _TEMPLATE_AFFINE, NoiseParameters(**noted))
+    noise = NoiseParameters(**noted)
+    return Subject(BUILT_IN, template, mask, _TEMPLATE_AFFINE, noise, _TEMPLATE_REGISTRATION)
 
 
 def _from_folder(folder: Path) -> Subject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import echo, echo_json, json_option, path_option
+from bciigl.cli.output import echo, echo_json, json_option, path_option, set_option
 
 if TYPE_CHECKING:
     from bciigl.protocol import CheckReport, Protocol
@@ -36,16 +37,21 @@ def protocol() -> None:
 
 @protocol.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@set_option("timing.isi=8")
 @json_option
 @click.pass_context
-def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
-    """Check protocols, and print the scanner time that each needs.
+def check(
+    ctx: click.Context, files: tuple[str, ...], settings: tuple[str, ...], as_json: bool
+) -> None:
+    """Check protocols: the scanner time each needs, its trials, and how well they are estimated.
 
     Exit code 0 and a summary, or 2 and every problem as file:line:column: path: message.
     """
     from bciigl.protocol import check as check_file
+    from bciigl.protocol import parse_change
 
-    reports = [check_file(file, _brain_findings) for file in files]
+    changes = dict(map(parse_change, settings))
+    reports = [check_file(file, _brain_findings, changes) for file in files]
     valid = all(report.protocol is not None for report in reports)
     if as_json:
         echo_json({"valid": valid, "files": [_as_dict(report) for report in reports]})
@@ -69,6 +75,8 @@ def _as_dict(report: CheckReport) -> dict[str, Any]:
         "file": report.file,
         "valid": report.protocol is not None,
         "summary": report.protocol and summary(report.protocol),
+        "region": report.protocol and _region_facts(report.protocol, report.file),
+        "efficiency": report.protocol and _efficiency(report.protocol),
         "problems": [problem.as_dict() for problem in report.problems],
         "warnings": [warning.as_dict() for warning in report.warnings],
     }
@@ -78,7 +86,9 @@ def _echo(report: CheckReport) -> None:
     for problem in report.problems:
         click.echo(str(problem), err=True)
     if report.protocol is not None:
-        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}")
+        region = _region_in_words(report.protocol, report.file)
+        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}\n  region: {region}")
+        click.echo(_design_in_words(report.protocol), nl=False)
     for warning in report.warnings:
         click.echo(str(replace(warning, message=f"warning: {warning.message}")), err=True)
 
@@ -108,6 +118,59 @@ def _in_words(protocol: Protocol) -> str:
     )
 
 
+def _efficiency(protocol: Protocol) -> dict[str, dict[str, float | None]] | None:
+    """Return how much estimates vary; None for recorded responses, which take no design."""
+    from bciigl.estimate.efficiency import efficiency
+
+    if protocol.brain.responses == "recorded":
+        return None
+    return {
+        kind: {name: each if math.isfinite(each) else None for name, each in mine._asdict().items()}
+        for kind, mine in efficiency(protocol).items()
+    }
+
+
+def _design_in_words(protocol: Protocol) -> str:
+    """Return a trial as a picture, and how much its estimates vary."""
+    from bciigl.protocol.timeline import timeline
+
+    found = _efficiency(protocol)
+    if found is None:
+        return ""
+    lines = timeline(protocol)
+    lines.append("variance of estimates, in units of a frame's noise variance (less is better):")
+    for kind, each in found.items():
+        one, hour = ("infinite" if value is None else f"{value:.2g}" for value in each.values())
+        lines.append(f"  {kind}: {one} of one trial, {hour} of the mean of one scanner hour")
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _region_facts(protocol: Protocol, file: str) -> dict[str, Any]:
+    from bciigl.brain.check import region_facts
+    from bciigl.protocol import find
+
+    return region_facts(protocol, find(file).parent)
+
+
+def _region_in_words(protocol: Protocol, file: str) -> str:
+    from bciigl.brain.region import where
+
+    facts, wanted = _region_facts(protocol, file), protocol.brain.region
+    shape = f"label {wanted.label!r}" if facts["shape"] == "atlas" else facts["shape"]
+    voxels = "1 voxel" if facts["voxels"] == 1 else f"{facts['voxels']} voxels"
+    what = voxels if facts["shape"] == "recorded" else f"{shape} of {voxels}"
+    # Only a recording that was normalised to MNI has MNI's mm; its file does not say so.
+    assumed = facts["space"] == "recording" and (
+        facts["shape"] == "atlas" or getattr(wanted, "mni", None) is not None
+    )
+    return (
+        f"{what} ({facts['mm3']:.0f} mm3) around {where(facts)}, "
+        f"voxel {tuple(facts['voxel'])}"
+        + (f"; {facts['outside']} more are outside the brain" if facts["outside"] else "")
+        + ("; MNI if the recording was normalised to it" if assumed else "")
+    )
+
+
 @protocol.command()
 @click.argument("file", metavar="FILE")
 @path_option(
@@ -132,9 +195,8 @@ def draw(file: str, out: str, ending: str, as_json: bool) -> None:
     for name, drawn in (("region", figures.region_figure), ("response", figures.response_figure)):
         written[name] = str(Path(out, f"{brain.protocol.name}_{name}.{ending}"))
         figures.save(drawn(brain), written[name])
-    x, y, z = brain.region.millimetres.mean(axis=0)
-    where = f"{len(brain.region)} voxels around ({x:.0f}, {y:.0f}, {z:.0f}) mm"
-    echo(as_json, written, where, "wrote " + " and ".join(written.values()))
+    region = _region_in_words(brain.protocol, file)
+    echo(as_json, written, region, "wrote " + " and ".join(written.values()))
 
 
 @protocol.command(name="list")

@@ -9,11 +9,13 @@ from bciigl.estimate.calibration import Calibration
 from bciigl.estimate.frames import series_events
 from bciigl.estimate.trials import contexts, feedback
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import series, session_hours
+from bciigl.protocol.schedule import series, session_hours, trial_seconds
 from bciigl.protocol.timetable import timetable
 
 # About that of the built-in subject, from frame to frame.
 AUTOCORRELATION = 0.3
+# As many are looked at, about: enough for all trials to count alike.
+FRAMES = 800
 
 
 class Efficiency(NamedTuple):
@@ -40,9 +42,11 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
     Parameters
     ----------
     protocol : Protocol
-        The experiment; of its runs the first is looked at.
+        The experiment; the first trials of its first run are looked at.
     """
-    trials = min(protocol.task.trials_per_run, protocol.task.trials)
+    length = trial_seconds(protocol) / protocol.timing.tr
+    most = min(protocol.task.trials_per_run, protocol.task.trials, int(FRAMES / length))
+    trials = max(most, 1)
     when = timetable(protocol, trials, "train", 1)
     frames = when.frames(protocol.timing.tr)
     # Estimates are weighted sums of frames: those of single frames are the weights.
@@ -54,7 +58,8 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
         weights["judgment"] = feedback(given, protocol, known, when)
     lag = np.abs(np.subtract.outer(np.arange(frames), np.arange(frames)))
     noise = AUTOCORRELATION**lag
-    per_hour = trials / session_hours(protocol, trials)
+    session = protocol.task.trials
+    per_hour = session / session_hours(protocol, session)
     found = {}
     for kind, each in weights.items():
         kinds = next(mine for mine in series(protocol).values() if kind in mine)

@@ -12,7 +12,7 @@ from typing import Any
 from bciigl.base.errors import BciiglError, did_you_mean, printable
 from bciigl.protocol import yaml_reader
 from bciigl.protocol.design_checks import Finding, advice
-from bciigl.protocol.model import Mask, Protocol, estimate_section
+from bciigl.protocol.model import Protocol, estimate_section
 from bciigl.protocol.recorded import fixed_fields
 from bciigl.protocol.schema import field_notes
 from bciigl.protocol.validation import validate
@@ -134,6 +134,8 @@ def changed(data: Any, changes: Changes) -> Any:
             if not isinstance(parent.get(section), dict):
                 parent[section] = {}
             parent = parent[section]
+        if sections == ["brain", "region"]:  # whose centre is in voxels or in mm, not both
+            parent.pop({"center": "mni", "mni": "center"}.get(field), None)
         parent[field] = deepcopy(value)
     return data
 
@@ -225,8 +227,10 @@ def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
         near = did_you_mean(brain.subject, ["brainiak"])
         message = f"should be brainiak or a folder, got {brain.subject!r}{near}"
         yield Finding(("brain", "subject"), message)
-    if isinstance(brain.region, Mask) and not os.path.isfile(folder / brain.region.file):
-        yield Finding(("brain", "region", "file"), f"no such file: {brain.region.file!r}")
+    for field in ("file", "labels"):
+        path = getattr(brain.region, field, None)
+        if path is not None and not os.path.isfile(folder / path):
+            yield Finding(("brain", "region", field), f"no such file: {path!r}")
 
 
 def _located(document: yaml_reader.Document, finding: Finding) -> Finding:

@@ -13,9 +13,11 @@ from pydantic import (
     Discriminator,
     Field,
     PlainValidator,
+    SerializerFunctionWrapHandler,
     Tag,
     ValidationError,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
@@ -84,6 +86,14 @@ def _interval(value: Any) -> int | str:
     raise PydanticCustomError("interval", message)
 
 
+def _label(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
+    if whole or (isinstance(value, str) and 0 < len(value) <= 200):
+        return value
+    message = "should be a name in the list of labels, or a whole number from 1"
+    raise PydanticCustomError("label", message)
+
+
 _WHOLE = {"type": "integer", "minimum": -(10**9) + 1, "maximum": 10**9 - 1}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 40}
 Option = Annotated[int | str, PlainValidator(_option), WithJsonSchema({"anyOf": [_WHOLE, _WORD]})]
@@ -94,7 +104,11 @@ Interval = Annotated[
 ]
 VoxelIndex = Annotated[int, Field(ge=0, le=511)]
 Voxel = Annotated[tuple[VoxelIndex, VoxelIndex, VoxelIndex], Field(strict=False)]
-CENTER = field((14, 41, 30), "voxel index", "the region's centre on the subject's grid")
+Coordinate = Annotated[float, Field(ge=-1000, le=1000)]
+Point = Annotated[tuple[Coordinate, Coordinate, Coordinate], Field(strict=False)]
+_NUMBERED = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+_NAMED = {"type": "string", "minLength": 1, "maxLength": 200}
+Label = Annotated[int | str, PlainValidator(_label), WithJsonSchema({"anyOf": [_NUMBERED, _NAMED]})]
 NoiseWeight = Annotated[float, Field(ge=0, le=10)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Lapse = Annotated[float, Field(ge=0, lt=0.5)]
@@ -154,22 +168,59 @@ class Human(Section):
     )
 
 
-class Cube(Section):
+class _Centred(Section):
+    """What a cube and a sphere share: a centre, in voxels or in mm."""
+
+    shape: str
+    center: Voxel = field(
+        (14, 41, 30),
+        "voxel index",
+        "the region's centre on the subject's grid; or, in its place, mni: [x, y, z] in mm",
+    )
+    mni: Point | None = field(
+        None,
+        "mm right, anterior, superior",
+        "the region's centre in MNI space (of subjects of your own: the space of their recording)",
+    )
+
+    @model_validator(mode="after")
+    def _refuse_two_centres(self) -> "_Centred":
+        if self.mni is not None and "center" in self.model_fields_set:
+            message = "should not be given beside center: both are the region's centre"
+            kind = PydanticCustomError("two_centres", message)
+            problem = InitErrorDetails(type=kind, loc=("mni",), input=self.mni)
+            raise ValidationError.from_exception_data("Region", [problem])
+        return self
+
+    # So that what is written can be read, and protocols without mm keep their hash.
+    @model_serializer(mode="wrap")
+    def _one_centre(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content = handler(self)
+        del content["mni" if self.mni is None else "center"]
+        return content
+
+
+# Editors need to be told that only one may be given, and that without a shape a region is a cube.
+_ONE_CENTRE = {"not": {"required": ["center", "mni"]}}
+
+
+class Cube(_Centred):
     """A cube of voxels."""
 
-    shape: Literal["cube"] = field("cube", "choice", "cube, sphere (center, radius) or mask (file)")
-    center: Voxel = CENTER
+    model_config = ConfigDict(json_schema_extra=_ONE_CENTRE)
+
+    shape: Literal["cube"] = field(
+        "cube", "choice", "cube, sphere (radius), mask (file) or atlas (file, label)"
+    )
     size: int = field(4, "voxels", "edge length of the cube", ge=1, le=20)
 
 
-class Sphere(Section):
+class Sphere(_Centred):
     """A ball of voxels."""
 
-    # Without a shape a region is a cube; editors need to be told.
-    model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["shape"], **_ONE_CENTRE})
 
-    shape: Literal["sphere"] = field("sphere", "choice", "cube, sphere or mask")
-    center: Voxel = CENTER
+    shape: Literal["sphere"] = field("sphere", "choice", "cube, sphere, mask or atlas")
     radius: float = field(7.5, "mm", "radius of the sphere", gt=0, le=50)
 
 
@@ -178,8 +229,24 @@ class Mask(Section):
 
     model_config = ConfigDict(json_schema_extra={"required": ["shape"]})
 
-    shape: Literal["mask"] = field("mask", "choice", "cube, sphere or mask")
-    file: File = field("region.nii.gz", "path", "NIfTI mask, relative to the protocol")
+    shape: Literal["mask"] = field("mask", "choice", "cube, sphere, mask or atlas")
+    file: File = field("region.nii.gz", "path", "NIfTI file, relative to the protocol")
+
+
+class Atlas(Section):
+    """The voxels of one label of an atlas."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["shape", "label"]})
+
+    shape: Literal["atlas"] = field("atlas", "choice", "cube, sphere, mask or atlas")
+    file: File = field("atlas.nii.gz", "path", "NIfTI file, relative to the protocol")
+    labels: File | None = field(
+        None,
+        "path",
+        "names of the labels (TSV with index and name, or lines of index, name and colours); null: "
+        "the .tsv or .txt beside the file",
+    )
+    label: Label = field(..., "name or number", "which label of the atlas is recorded")
 
 
 def _shape(region: Any) -> Any:
@@ -189,11 +256,14 @@ def _shape(region: Any) -> Any:
 
 
 Region = Annotated[
-    Annotated[Cube, Tag("cube")] | Annotated[Sphere, Tag("sphere")] | Annotated[Mask, Tag("mask")],
+    Annotated[Cube, Tag("cube")]
+    | Annotated[Sphere, Tag("sphere")]
+    | Annotated[Mask, Tag("mask")]
+    | Annotated[Atlas, Tag("atlas")],
     Discriminator(
         _shape,
         custom_error_type="region",
-        custom_error_message="should be 'cube', 'sphere' or 'mask'",
+        custom_error_message="should be 'cube', 'sphere', 'mask' or 'atlas'",
     ),
 ]
 

@@ -125,7 +125,7 @@ def _hint(error: Any, path: FieldPath) -> str:
     """Return the probable cause, or the remedy."""
     kind, value = error["type"], error["input"]
     if path[:3] == ("brain", "region", "center"):
-        return "; a center is three voxel indices on the subject's grid, not mm"
+        return "; a center is three voxel indices; for mm write mni: [x, y, z] in its place"
     if kind == "string_type" and isinstance(value, (int, float)):
         return "; put it in quotes"
     if kind in ("float_type", "int_type") and isinstance(value, str):

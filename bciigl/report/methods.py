@@ -1,5 +1,6 @@
 """What was done, as a paper would tell it: every clause follows from the protocol."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from bciigl import __version__
@@ -7,7 +8,7 @@ from bciigl.base.registry import AGENTS, LEARNERS
 from bciigl.brain.patterns import IMAGERY_SD
 from bciigl.brain.subject import BUILT_IN
 from bciigl.protocol import Protocol
-from bciigl.protocol.model import Cube, Sphere
+from bciigl.protocol.model import Atlas, Cube, Sphere
 from bciigl.protocol.schedule import (
     decision_time,
     durations,
@@ -241,14 +242,18 @@ def _simulated(protocol: Protocol, voxels: int | None) -> Iterator[str]:
 def _region(protocol: Protocol, voxels: int | None) -> str:
     region = protocol.brain.region
     size = "" if voxels is None else f" ({counted(voxels, 'voxel')})"
+    own = protocol.brain.subject != BUILT_IN
     where = "a region given by a mask"
-    if isinstance(region, Cube | Sphere):
+    if isinstance(region, Atlas):
+        where = f"the label {region.label} of an atlas ({os.path.basename(region.file)})"
+    elif isinstance(region, Cube | Sphere) and region.mni is None:
         where = "around voxel ({}, {}, {})".format(*region.center)
+    elif isinstance(region, Cube | Sphere):
+        where = "around {}({:g}, {:g}, {:g}) mm".format("" if own else "MNI ", *region.mni)
     if isinstance(region, Cube):
         where, size = f"a cube of {' x '.join(3 * [str(region.size)])} voxels {where}", ""
     elif isinstance(region, Sphere):
         where = f"a sphere of {region.radius:g} mm {where}"
-    own = protocol.brain.subject != BUILT_IN
     subject = "a subject of our own, with the model of" if own else "the head that comes with"
     return (
         f"The signal was that of {where}{size} of {subject} fmrisim (Ellis et al., 2020), a part "

@@ -5,6 +5,7 @@ from bciigl.base.errors import did_you_mean, printable, shortened
 
 def test_nearest_spelling_is_offered_whatever_its_case():
     assert did_you_mean("ISO", ["isi", "tr"]) == "; did you mean 'isi'?"
+    assert did_you_mean("ba4", ["BA44", "V1"]) == "; did you mean 'BA44'?"
 
 
 def test_nothing_is_offered_where_nothing_is_near():

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from heads import head
 
-from bciigl.brain.images import ImageError, read_image, write_image
-from bciigl.brain.region import Region, RegionError, find_region
+from bciigl.brain.atlas import on_grid
+from bciigl.brain.images import Image, ImageError, read_image, write_image
+from bciigl.brain.region import Region, RegionError, describe, find_region
 from bciigl.brain.subject import load_subject
-from bciigl.protocol.model import Cube, Mask, Sphere
+from bciigl.protocol.model import Atlas, Cube, Mask, Sphere
 
 
 def test_cube_is_fmrisim_s():
@@ -37,6 +38,52 @@ def test_sphere_holds_the_voxels_within_its_radius():
     everywhere = np.argwhere(np.ones(subject.shape))
     distance = np.linalg.norm((everywhere - [9, 11, 8]) * [3, 3, 3.5], axis=1)
     np.testing.assert_array_equal(region.voxels, everywhere[distance <= 6])
+
+
+def test_default_region_may_be_given_in_mm():
+    subject = load_subject("brainiak")
+    mm = (-38.0, -47.0, 45.0)
+    for size in (4, 3):  # an even cube's middle lies between voxels, where these mm are
+        found = find_region(Cube(mni=mm, size=size), subject).voxels
+        np.testing.assert_array_equal(found, find_region(Cube(size=size), subject).voxels)
+    # posterior is up the second axis, and the other side up the first
+    for other, voxel in {(-38, -57, 40): (14, 44, 28), (38, -47, 45): (38, 41, 30)}.items():
+        region = find_region(Cube(mni=other), subject)
+        np.testing.assert_allclose(describe(region)["voxel"], voxel, atol=1)
+        told = describe(region, subject.registration)
+        np.testing.assert_allclose(told["mm"], other, atol=2)  # half a voxel, in MNI's mm
+        assert told["space"] == "MNI"
+
+
+def test_sphere_in_mm_is_around_that_very_place():
+    subject, place = head(), np.array([1.0, 2.2, 7.3])  # between voxels
+    region = find_region(Sphere(mni=tuple(place), radius=6.0), subject)
+    everywhere = Region(np.argwhere(np.ones(subject.shape)), subject.affine)
+    distance = np.linalg.norm(everywhere.millimetres - place, axis=1)
+    np.testing.assert_array_equal(region.voxels, everywhere.voxels[distance <= 6])
+    facts = describe(region)
+    assert facts["mm3"] == round(len(region) * 31.5, 1)
+    np.testing.assert_allclose(facts["mm"], place, atol=1)
+    with pytest.raises(RegionError, match="use 1.5 or more") as caught:
+        find_region(Sphere(mni=tuple(place), radius=1.0), subject)
+    assert caught.value.field == "radius"
+
+
+def test_place_in_mm_outside_the_head_is_refused_with_the_nearest_that_fits():
+    for subject in (head(), load_subject("brainiak")):
+        for wanted in (
+            Cube(mni=(0, 300, 0)),
+            Cube(mni=(-90, 0, 9), size=3),
+            Sphere(mni=(0, 0, 99)),
+        ):
+            with pytest.raises(RegionError, match="outside the brain") as caught:
+                find_region(wanted, subject)
+            assert caught.value.field == "mni"
+            place = str(caught.value).split("nearest mni that fits is ")[1].strip("[]").split(",")
+            found = find_region(
+                wanted.model_copy(update={"mni": tuple(map(float, place))}), subject
+            )
+            assert subject.mask[found.index].all(), wanted
 
 
 def test_region_outside_the_brain_is_refused_with_the_nearest_place_that_fits():
@@ -111,6 +158,64 @@ def test_mask_file_that_does_not_fit_is_refused(tmp_path):
             find_region(Mask(file="m.nii"), subject, tmp_path)
     with pytest.raises(ImageError, match="no such file"):
         find_region(Mask(file="none.nii"), subject, tmp_path)
+
+
+def test_label_of_an_atlas_on_another_grid_is_put_onto_the_subject_s(tmp_path):
+    subject = head()
+    # 2 mm voxels, the first axis towards the left, the others swapped
+    affine = np.array([[-2.0, 0, 0, 30], [0, 0, 2.0, -34], [0, 2.0, 0, -24], [0, 0, 0, 1]])
+    every = Region(np.argwhere(np.ones((29, 33, 36))), affine)
+    labels = np.zeros((29, 33, 36), np.float32)
+    labels[every.index] = 7 + (every.millimetres[:, 0] > 0.1)  # 7: left of 0 mm, 8: right of it
+    write_image(tmp_path / "a_dseg.nii.gz", labels[..., None], affine)
+    (tmp_path / "a_dseg.tsv").write_text("name\tindex\nLeft half\t7\nRight half\t8\n")
+    (tmp_path / "lut.txt").write_text("# no. name\n7 Left half 1 2 3 0\n8\tright\t4 5 6 0\n")
+    brain = Region(np.argwhere(subject.mask), subject.affine)
+    right = brain.voxels[brain.millimetres[:, 0] > 1.01]  # beyond the middle between two voxels
+    for how in ({"label": 8}, {"label": "Right half"}, {"label": "right", "labels": "lut.txt"}):
+        region = find_region(Atlas(file="a_dseg.nii.gz", **how), subject, tmp_path)
+        np.testing.assert_array_equal(region.voxels, right)
+
+
+def test_atlas_reaches_to_the_edges_of_its_outermost_voxels():
+    atlas = Image(np.ones((2, 2, 2), np.uint8), np.eye(4), None)
+    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.4 * np.eye(4, k=3)).all()
+    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.6 * np.eye(4, k=3)).sum() == 4
+
+
+def test_atlas_that_cannot_be_used_is_refused(tmp_path):
+    subject = head()
+    air = (~subject.mask).astype(np.int16) * 5
+    write_image(tmp_path / "air.nii", air, subject.affine)
+    write_image(tmp_path / "far.nii", air, subject.affine + np.eye(4, k=3) * 900)
+    write_image(tmp_path / "half.nii", air / 2, subject.affine)
+    write_image(tmp_path / "four.nii", np.ones((2, 2, 2, 2), np.uint8), subject.affine)
+    for name, text in {
+        "names.tsv": "index\tname\n5\tair\n6\tfire\n",
+        "bad.tsv": "index\tname\nfive\tair\n",
+        "bad.txt": "5 air\nair\n",
+        "none.txt": "# nothing\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "latin.txt").write_bytes(b"5 caf\xe9")
+    for how, message, field in [
+        ({"label": 5}, "voxels lie outside the brain .* same space", "label"),
+        ({"file": "far.nii", "label": 5}, "no voxel on the grid of subject small", "label"),
+        ({"file": "half.nii", "label": 5}, "should hold whole numbers", None),
+        ({"file": "four.nii", "label": 1}, "should be 3-D, got 4-D", None),
+        ({"label": 9}, "no voxel of label 9; its labels are 5 to 5", "label"),
+        ({"label": "fire", "labels": "names.tsv"}, "'fire', number 6 in .*names.tsv", "label"),
+        ({"label": "water", "labels": "names.tsv"}, "in .*names.tsv; it has air, fire", "label"),
+        ({"label": "air"}, "no air.tsv and no air.txt beside", "label"),
+        ({"label": "air", "labels": "bad.tsv"}, "bad.tsv:2: .*, got 'five", "labels"),
+        ({"label": "air", "labels": "bad.txt"}, "bad.txt:2: .*, got 'air'", "labels"),
+        ({"label": "air", "labels": "none.txt"}, "lists no labels", "labels"),
+        ({"label": "air", "labels": "latin.txt"}, "is not UTF-8", "labels"),
+        ({"label": "air", "labels": "no.txt"}, "cannot be read: No such file", "labels"),
+    ]:
+        with pytest.raises((RegionError, ImageError), match=message) as caught:
+            find_region(Atlas(**{"file": "air.nii", **how}), subject, tmp_path)
+        assert getattr(caught.value, "field", None) == field, how
 
 
 def test_image_of_a_region_opens_in_its_place(tmp_path):

@@ -11,6 +11,7 @@ from strategies import well_typed
 from bciigl.base.errors import BciiglError
 from bciigl.protocol import Protocol, ProtocolError, check, dump, load, parse_change, shipped
 from bciigl.protocol.load import MOST_BYTES
+from bciigl.protocol.model import Cube
 from bciigl.protocol.validation import validate
 from bciigl.protocol.yaml_reader import Document, render
 
@@ -255,6 +256,13 @@ def test_later_change_wins_over_the_section_it_is_in(write):
     changes = {"brain.region": {"shape": "sphere"}, "brain.region.radius": 5.0}
     assert load(write(MINIMAL), changes=changes).brain.region.radius == 5.0
     assert changes["brain.region"] == {"shape": "sphere"}  # the caller's own is left alone
+
+
+def test_a_centre_in_mm_takes_the_place_of_one_in_voxels_and_vice_versa():
+    in_mm = load("number_guessing", changes={"brain.region.mni": [1, 2, 3]})
+    assert in_mm.brain.region == Cube(mni=(1, 2, 3))
+    changes = {"brain.region.mni": [1, 2, 3], "brain.region.center": [4, 5, 6]}
+    assert load("number_guessing", changes=changes).brain.region == Cube(center=(4, 5, 6))
 
 
 def test_change_mends_a_file(write):

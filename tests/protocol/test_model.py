@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from strategies import leaves
 
 from bciigl.protocol import Protocol, shipped
-from bciigl.protocol.model import Cube, Estimate, Mask, Sphere
+from bciigl.protocol.model import Atlas, Cube, Estimate, Mask, Sphere
 from bciigl.protocol.schedule import parse_interval
 from bciigl.protocol.schema import field_range
 
@@ -22,10 +22,10 @@ def sections(model: type[BaseModel]) -> list[type[BaseModel]]:
     return found
 
 
-ALL = [*sections(Protocol), Cube, Sphere, Mask]
+ALL = [*sections(Protocol), Cube, Sphere, Mask, Atlas]
 
 
-def test_all_but_name_and_options_have_a_default():
+def test_all_but_names_and_options_have_a_default():
     required = {
         (model.__name__, name)
         for model in ALL
@@ -33,7 +33,8 @@ def test_all_but_name_and_options_have_a_default():
         if field.is_required()
     }
     # task holds options, and so has no default of its own
-    assert required == {("Protocol", "name"), ("Protocol", "task"), ("Task", "options")}
+    experiment = {("Protocol", "name"), ("Protocol", "task"), ("Task", "options")}
+    assert required == {*experiment, ("Atlas", "label")}
 
 
 def test_every_field_has_a_unit_a_range_and_one_line():
@@ -96,6 +97,15 @@ def test_a_region_without_a_shape_is_a_cube():
     assert protocol.brain.region == Cube(size=5)
 
 
+def test_a_centre_is_written_in_voxels_or_in_mm():
+    for region in (Cube(), Cube(mni=(-38, -47, 45)), Sphere(mni=[0.5, 0, 0]), Atlas(label=7)):
+        protocol = Protocol(**MINIMAL, brain={"region": region})
+        assert Protocol.model_validate(protocol.model_dump(mode="json")) == protocol
+    # so that protocols without mm have the hash they had before there were any
+    assert set(Cube().model_dump()) == {"shape", "center", "size"}
+    assert set(Cube(mni=(-38, -47, 45)).model_dump()) == {"shape", "mni", "size"}
+
+
 def test_wrong_values_are_refused():
     for section, value in [
         ("task", {"options": [7, "7", 8]}),
@@ -107,6 +117,9 @@ def test_wrong_values_are_refused():
         ("task", {"options": [7, 8, "x" * 41]}),
         ("task", {"options": [7, 8, 10**9]}),
         ("task", {"options": [7]}),
+        ("brain", {"region": {"shape": "atlas", "label": 0}}),
+        ("brain", {"region": {"shape": "atlas", "label": True}}),
+        ("brain", {"region": {"shape": "atlas"}}),
         ("study", {"noise": [0.1, 0.1]}),
         ("learners", ["ai_igl", "ai_igl"]),
         ("timing", {"isi": "7"}),

@@ -4,8 +4,8 @@ from bciigl.protocol.validation import validate
 
 NO_UNITS = "should be a number, got '7 s'; write it without quotes and units"
 NOT_MM = (
-    "should be greater than or equal to 0, got -38; a center is three voxel indices on the "
-    "subject's grid, not mm"
+    "should be greater than or equal to 0, got -38; a center is three voxel indices; "
+    "for mm write mni: [x, y, z] in its place"
 )
 HALF = "should be text without half characters, got '\\ud800'"
 MINIMAL = {"name": "x", "task": {"options": [7, 8, 9]}}
@@ -66,7 +66,13 @@ def test_region_errors_name_the_field_and_not_the_kind():
     assert told(brain={"region": {"shape": "spere"}}) == [
         (
             "brain.region.shape",
-            "should be 'cube', 'sphere' or 'mask', got 'spere'; did you mean 'sphere'?",
+            "should be 'cube', 'sphere', 'mask' or 'atlas', got 'spere'; did you mean 'sphere'?",
+        )
+    ]
+    assert told(brain={"region": {"center": [1, 2, 3], "mni": [1, 2, 3]}}) == [
+        (
+            "brain.region.mni",
+            "should not be given beside center: both are the region's centre, got (1.0, 2.0, 3.0)",
         )
     ]
     assert told(brain={"region": "cube"}) == [

@@ -64,6 +64,16 @@ ODD = {
     "more than 99 runs": {"task": {"trials": 100, "trials_per_run": 1}},
     "a run of one trial": {"task": {"trials": 5}, "evaluation": {"test_trials": 1}},
     "no rest": {"timing": {"burn_in": 0.0}},
+    "jitter and unequal events": {
+        "timing": {
+            "jitter": 2.5,
+            "jitter_distribution": "exponential",
+            "null_trials": 0.5,
+            "imagination": {"duration": 4.0},
+            "cool_down": 3.0,
+        },
+        "human": {"key_press": True},
+    },
 }
 
 

@@ -63,6 +63,8 @@ SAID = [
     ({"brain": {"subject": "me"}}, "of a subject of our own", "the head that comes"),
     ({"brain": {"region": {"shape": "sphere"}}}, "a sphere of 7.5 mm", "a cube"),
     ({"brain": {"region": {"shape": "mask"}}}, "a region given by a mask (5 voxels)", "a cube"),
+    ({"brain": {"region": {"mni": [-38, -47, 45.5]}}}, "around MNI (-38, -47, 45.5) mm", "voxel ("),
+    ({"brain": {"region": {"shape": "atlas", "label": "IPL"}}}, "the label IPL of an", "a mask"),
     ({"brain": {"motion": {"spikes_per_minute": 2.0}}}, "Motion shifted 2 frames a minute", "zz"),
     ({"brain": {"noise_sources": {"drift": False}}}, "(autoregressive noise, phys", "drift, "),
     (

@@ -50,4 +50,4 @@ def test_the_region_has_the_places_of_its_voxels(brain):
     place = brain.subject.affine @ [13, 40, 29, 1]
     assert [columns[axis][0] for axis in ("x_mm", "y_mm", "z_mm")] == place[:3].tolist()
     assert len(columns["i"]) == 64
-    assert "(-38, -47, 45) mm" in region_drawing(brain).caption
+    assert "64 voxels around MNI (-38, -47, 45), on" in region_drawing(brain).caption

@@ -2,6 +2,10 @@
 
 import json
 
+import numpy as np
+from heads import head
+
+from bciigl.brain.images import write_image
 from bciigl.protocol import load
 
 GOOD = "name: good\ntask: {options: [7, 8, 9]}\n"
@@ -16,8 +20,33 @@ def test_valid_protocol_gets_a_summary(bciigl):
         "  3 options (7, 8, 9), guesses by chance match 33.3 % of the time\n"
         "  666 trials in 15 runs, 27 s a trial; the agent guesses 9 s into it\n"
         "  a session in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
+        "  region: cube of 64 voxels (1728 mm3) around MNI (-38, -47, 45), voxel (14, 41, 30)\n"
+        "  one trial, a character is 0.5 s:\n"
+        "  |IIII..............PPPP..............JJJJ..............|\n"
+        "                     ^ guess\n"
+        "  I imagination: from 0 s, lasts 2 s, then 7 s of pause\n"
+        "  P perception: from 9 s, lasts 2 s, then 7 s of pause\n"
+        "  J judgment: from 18 s, lasts 2 s, then 7 s of pause\n"
+        "  variance of estimates, in units of a frame's noise variance (less is better):\n"
+        "    imagination: 0.72 of one trial, 0.0055 of the mean of one scanner hour\n"
+        "    judgment: 1.6 of one trial, 0.012 of the mean of one scanner hour\n"
     )
     assert not result.stderr
+
+
+def test_designs_can_be_compared_before_anything_is_simulated(bciigl):
+    def check(*changes: str) -> dict:
+        given = [word for each in changes for word in ("--set", each)]
+        return json.loads(bciigl("protocol", "check", "number_guessing", *given, "--json").stdout)
+
+    (usual,), (tight,) = (
+        check(*changes)["files"]
+        for changes in ((), ("timing.perception.pause=2", "timing.judgment.pause=3"))
+    )
+    # As well estimated, and in less time.
+    for kind in ("imagination", "judgment"):
+        assert tight["efficiency"][kind]["per_hour"] < usual["efficiency"][kind]["per_hour"]
+    assert tight["summary"]["scanner_hours"] < usual["summary"]["scanner_hours"]
 
 
 def test_catch_trials_are_counted(bciigl):
@@ -27,7 +56,8 @@ def test_catch_trials_are_counted(bciigl):
 
 def test_people_who_differ_get_a_line_for_each_field(bciigl, write):
     path = write(GOOD + "population: {brain.cnr: [0.3, 0.8], brain.hrf_delay: {mean: 0, sd: 1}}\n")
-    assert bciigl("protocol", "check", path).stdout.splitlines()[-2:] == [
+    lines = bciigl("protocol", "check", path).stdout.splitlines()
+    assert [each for each in lines if each.startswith("  people differ")] == [
         "  people differ in brain.cnr: 0.3 to 0.8, uniform",
         "  people differ in brain.hrf_delay: -2 to 2, normal with mean 0 and SD 1",
     ]
@@ -41,6 +71,39 @@ def test_region_outside_the_brain_is_refused(bciigl, write):
         f"{path}:6:5: brain.region.center: 81 of 81 voxels lie outside the brain of subject"
     )
     assert "the nearest center that fits is [" in result.stderr
+
+
+def test_region_is_told_in_the_space_of_its_subject(bciigl, write, tmp_path):
+    subject = head()
+    subject.save(tmp_path / "small")
+    labels = subject.mask.astype(np.uint8)
+    labels[:, :, 12:] = 1  # some of it beyond the brain
+    write_image(tmp_path / "atlas.nii.gz", labels, subject.affine)
+    for region, words in {
+        "{mni: [0, 3, 8], size: 3}": "cube of 27 voxels (850 mm3) around (0, 3, 8) mm in the",
+        "{shape: atlas, label: 1}": f"label 1 of {subject.mask.sum()} voxels (",
+    }.items():
+        path = write(GOOD + f"brain: {{subject: small, region: {region}}}\n")
+        result = bciigl("protocol", "check", path)
+        assert f"  region: {words}" in result.stdout, result.output
+        assert "; MNI if the recording was normalised to it\n" in result.stdout
+    extra = int(labels.sum() - subject.mask.sum())
+    assert f"; {extra} more are outside the brain" in result.stdout
+    (report,) = json.loads(bciigl("protocol", "check", path, "--json").stdout)["files"]
+    assert report["region"]["space"] == "recording"
+    assert (report["region"]["shape"], report["region"]["outside"]) == ("atlas", extra)
+
+
+def test_a_label_that_the_atlas_has_not_is_refused_with_its_place(bciigl, write, tmp_path):
+    write_image(tmp_path / "atlas.nii.gz", np.ones((2, 2, 2), np.uint8), np.eye(4))
+    (tmp_path / "atlas.tsv").write_text("index\tname\n1\tLeft IPL\n")
+    path = write(GOOD + "brain:\n  region: {shape: atlas, label: left ipll}\n")
+    result = bciigl("protocol", "check", path)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"{path}:4:26: brain.region.label: no label 'left ipll' in {tmp_path / 'atlas.tsv'}; "
+        "did you mean 'Left IPL'?\n"
+    )
 
 
 def test_subject_and_mask_that_cannot_be_used_are_refused(bciigl, write, tmp_path):

@@ -12,7 +12,7 @@ def test_figures_are_written_and_the_same_each_time(bciigl, tmp_path):
         draw = ("protocol", "draw", "number_guessing", "--format", ending, "--out")
         result = bciigl(*draw, out)
         assert result.exit_code == 0, result.output
-        assert result.stdout.startswith("64 voxels around (-38, -47, 45) mm\n")
+        assert result.stdout.startswith("cube of 64 voxels (1728 mm3) around MNI (-38, ")
         names = {each: f"number_guessing_{each}.{ending}" for each in ("region", "response")}
         document = json.loads(bciigl(*draw, again, "--json").stdout)
         assert document == {each: str(again / name) for each, name in names.items()}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,8 @@ def test_every_output_says_that_it_is_semi_real(bciigl, tmp_path, monkeypatch):
         json.loads(bciigl("learn", "out", "--json").stdout)["caveat"],
     ):
         assert SEMI_REAL in text
+    checked = bciigl("protocol", "check", "semi.yaml").stdout
+    assert re.search(r"region: \d+ voxels .* mm in the recording's space, voxel", checked)
     assert "an added pattern of 0.7 noise SDs" in result.stdout
     assert "real scanner" not in result.stdout
     assert "semi-real" in Path("out/participants.tsv").read_text()
