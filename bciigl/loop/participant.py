@@ -6,9 +6,12 @@ import numpy as np
 
 from bciigl.brain.events import Event, trial_event
 from bciigl.protocol import Protocol
-from bciigl.recording.trial import Shown
+from bciigl.recording.trial import KeyPress, Shown
 from bciigl.recording.truth import Truth
 from bciigl.source.interface import Participant
+
+# Seconds, and the SD of its logarithm: about those of simple yes-or-no judgments.
+REACTION_TIME, REACTION_SPREAD = 0.7, 0.3
 
 
 class Volunteer(Participant):
@@ -57,6 +60,8 @@ class SimulatedPerson(Participant):
         self.imagined = np.where(chance[0] < human.imagination_lapse, others[0], self.meant)
         self._lapses = chance[1] < human.judgment_lapse
         self.catch = (chance[2] < plan.share) & catch
+        times = REACTION_TIME * np.exp(REACTION_SPREAD * rng.standard_normal(trials))
+        self._reaction_times = np.round(times, 3)
         self._shown_on_cue = np.where(chance[3] < plan.match_rate, self.meant, others[1])
 
     def imagine(self, trial: int) -> Event:
@@ -75,6 +80,13 @@ class SimulatedPerson(Participant):
         """Return what a guess evokes: the person sees it, then judges it."""
         match = bool(self.meant[trial] == guess)
         return super().answer(trial, guess, match != bool(self._lapses[trial]))
+
+    def key(self, trial: int, guess: int) -> KeyPress | None:
+        """Return the key that is pressed, where judgments are given by one."""
+        if not self._protocol.human.key_press or "judgment" not in self._protocol.task.events:
+            return None
+        judged = bool((self.meant[trial] == guess) != self._lapses[trial])
+        return KeyPress(judged, float(self._reaction_times[trial]))
 
     def truth(self, actions: Sequence[int]) -> Truth:
         """Return what was meant and judged, given the guesses shown."""

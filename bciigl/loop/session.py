@@ -161,7 +161,8 @@ def simulate_run(
     how = {"past": past, "keep": keep, "on_guess": on_guess}
     (frames, status), done = run_trials(steps, agent, participant, **how)
     truth = participant.truth([each.action for each in done])
-    return RecordedRun(frames, done, truth, status, calibration)
+    keys = [participant.key(number, each.action) for number, each in enumerate(done)]
+    return RecordedRun(frames, done, truth, status, calibration, keys)
 
 
 def run_steps(

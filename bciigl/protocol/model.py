@@ -166,6 +166,9 @@ class Human(Section):
     judgment_lapse: Lapse = field(
         0.0, "share of trials", "how often a match is judged a mismatch or vice versa"
     )
+    key_press: bool = field(
+        False, "true or false", "judgments are given by a key, too: recorded, never told the agent"
+    )
 
 
 class _Centred(Section):

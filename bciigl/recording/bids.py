@@ -18,7 +18,7 @@ from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import calibration_arrays
 from bciigl.recording.layout import ESTIMATES, beside, run_stem, task_label, words, write_table
-from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.trial import RecordedRun, RunId
 from bciigl.recording.truth import Truth
 
 BIDS_VERSION = "1.10.0"
@@ -38,6 +38,13 @@ _COLUMNS = {
         "Description": "Whether the imagined option was cued and the experimenter chose the guess",
         "Levels": {"true": "catch trial", "false": "the agent guessed"},
     },
+}
+_KEYS = {
+    "response": {
+        "Description": "The key that the judgment was given by; the agent was not told",
+        "Levels": {"match": "the guess was right", "mismatch": "it was wrong"},
+    },
+    "response_time": {"Description": "From the onset of judgment to the key press", "Units": "s"},
 }
 _EVENTS = {
     "imagination": "The person imagines an option",
@@ -81,7 +88,8 @@ def write_description(
     _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
     columns = {"trial_type": {"Description": "What happens to the brain", "Levels": levels}}
-    _write_json(folder / f"task-{task_label(protocol)}_events.json", columns | _COLUMNS)
+    columns |= _COLUMNS | (_KEYS if protocol.human.key_press else {})
+    _write_json(folder / f"task-{task_label(protocol)}_events.json", columns)
     name = f"{protocol.name}: contexts and feedback, {_UNITS[protocol.estimate.normalise]}"
     _begin_derivative(folder / ESTIMATES, name, _ESTIMATE_FILES)
     write_text(folder / layout.PROTOCOL, dump(protocol), overwrite=True)
@@ -110,7 +118,7 @@ def write_run(
         )
         write_image(bold, image, affine, protocol.timing.tr)
         _write_json(about, task | dict(sidecar or {}))
-        write_table(events, _events(protocol, kinds, place, run.trials))
+        write_table(events, _events(protocol, kinds, place, run))
         written += [bold, about, events]
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
@@ -174,9 +182,10 @@ def _begin_derivative(root: Path, name: str, files: Sequence[str]) -> None:
 
 
 def _events(
-    protocol: Protocol, kinds: Sequence[str], place: RunId, trials: Sequence[Trial]
+    protocol: Protocol, kinds: Sequence[str], place: RunId, run: RecordedRun
 ) -> dict[str, list[str]]:
-    when, lasts = timetable(protocol, len(trials), *place), durations(protocol)
+    when, lasts = timetable(protocol, len(run.trials), *place), durations(protocol)
+    keys = protocol.human.key_press
     rows = [
         (
             # Without the last digits, in which sums of decimals are not exact.
@@ -187,12 +196,21 @@ def _events(
             str(protocol.task.options[trial.action]),
             repr(trial.propensity).removesuffix(".0"),  # to the last bit, for replays
             *words([trial.explored, trial.catch]),
+            *(_key(run, number, kind) if keys else ()),
         )
-        for number, trial in enumerate(trials)
+        for number, trial in enumerate(run.trials)
         for kind in kinds
     ]
-    names = ("onset", "duration", "trial_type", *_COLUMNS)
+    names = ("onset", "duration", "trial_type", *_COLUMNS, *(_KEYS if keys else ()))
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _key(run: RecordedRun, number: int, kind: str) -> tuple[str, str]:
+    """Return the key that was pressed in an event, and when; n/a where there was none."""
+    key = run.keys[number] if run.keys and kind == "judgment" else None
+    if key is None:
+        return layout.NOTHING, layout.NOTHING
+    return "match" if key.match else "mismatch", f"{key.seconds:.12g}"
 
 
 def _description(name: str, kind: str) -> dict[str, Any]:

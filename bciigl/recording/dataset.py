@@ -23,7 +23,7 @@ from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import read_calibration
 from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
-from bciigl.recording.trial import Frames, Shown
+from bciigl.recording.trial import Frames, KeyPress, Shown
 from bciigl.recording.truth import Session, Truth
 
 ARRAYS = ("context", "action", "propensity", "catch", "feedback")
@@ -130,6 +130,23 @@ class Dataset:
             (action,) = _places(self.folder, [event.guess], options)
             shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)
         return [shown[each] for each in sorted(shown)]
+
+    def keys(self, session: str, run: int) -> list[KeyPress | None]:
+        """Return the key pressed in each trial of a run; empty if none was recorded."""
+        if not self.protocol.human.key_press or "judgment" not in self.protocol.task.events:
+            return []
+        name = next(each for each, kinds in series(self.protocol).items() if "judgment" in kinds)
+        path = self._raw(session, run, name, "events.tsv")
+        table = read_table(path, ("trial_type", "response", "response_time"))
+        rows = zip(*table.values(), strict=True)
+        found = [key for kind, *key in rows if kind == "judgment"]
+        try:
+            return [
+                None if pressed == layout.NOTHING else KeyPress(pressed == "match", float(seconds))
+                for pressed, seconds in found
+            ]
+        except ValueError as error:
+            raise DatasetError(f"{path}: {error}") from None
 
     def run_truth(self, session: str, run: int) -> Truth | None:
         """Return what was true in a run; None if that is not in the dataset."""

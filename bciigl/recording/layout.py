@@ -22,6 +22,8 @@ JOURNAL = "journal.txt"
 PROTOCOL = ESTIMATES / "protocol.yaml"
 POLICY = ESTIMATES / "policy"
 CALIBRATION = "calibration.npz"
+NOTHING = "n/a"
+"""What tables have where there is nothing."""
 MASK = ESTIMATES / SUBJECT / "func" / f"{SUBJECT}_desc-region_mask.nii.gz"
 
 

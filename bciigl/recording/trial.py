@@ -28,6 +28,13 @@ class Shown(NamedTuple):
     catch: bool = False
 
 
+class KeyPress(NamedTuple):
+    """A judgment given by a key, seconds after judgment began; for scorers alone."""
+
+    match: bool
+    seconds: float
+
+
 NOT_ESTIMATED = np.empty(0)
 """A context or feedback that nobody looks at before the run is over."""
 
@@ -74,7 +81,7 @@ class RecordedRun(NamedTuple):
     """A run that is over, with the calibration that its trials were estimated with.
 
     Frames are not numbers where missing or corrupt; `status` has that of each frame not ok, by
-    index.
+    index. `keys` has the key pressed in each trial, None for none.
     """
 
     frames: Frames
@@ -82,6 +89,7 @@ class RecordedRun(NamedTuple):
     truth: Truth | None = None
     status: Mapping[int, str] = {}
     calibration: Calibration = UNCALIBRATED
+    keys: Sequence[KeyPress | None] = ()
 
 
 def run_arrays(

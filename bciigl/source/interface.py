@@ -12,7 +12,7 @@ from bciigl.brain.events import Event, trial_event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.protocol.timetable import timetable
-from bciigl.recording.trial import Shown
+from bciigl.recording.trial import KeyPress, Shown
 from bciigl.recording.truth import Truth
 
 OK, LATE, MISSING, CORRUPT, DUPLICATE = "ok", "late", "missing", "corrupt", "duplicate"
@@ -78,6 +78,10 @@ class Participant:
             trial_event(self.when, trial, kind, contents[kind])
             for kind in self._protocol.task.events[1:]
         ]
+
+    def key(self, trial: int, guess: int) -> KeyPress | None:
+        """Return the key that a guess was judged by, if any; no agent is ever told."""
+        return None
 
     def truth(self, actions: Sequence[int]) -> Truth | None:
         """Return what was true of the trials, given the guesses shown; None if nobody knows."""

@@ -13,7 +13,7 @@ from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import series
 from bciigl.recording import Dataset
 from bciigl.recording.layout import MASK
-from bciigl.recording.trial import Shown
+from bciigl.recording.trial import KeyPress, Shown
 from bciigl.recording.truth import Truth
 from bciigl.source.interface import MISSING, OK, Frame, Participant, Source
 
@@ -78,6 +78,7 @@ class RecordedPerson(Participant):
         super().__init__(dataset.protocol, trials, session, run)
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
+        self._keys = dataset.keys(session, run)
         if len(self._shown) != trials:
             raise BciiglError(
                 f"{dataset.folder}: run {run} of ses-{session} has {len(self._shown)} trials, "
@@ -87,6 +88,10 @@ class RecordedPerson(Participant):
     def shown(self, trial: int) -> Shown:
         """Return the guess that was shown."""
         return self._shown[trial]
+
+    def key(self, trial: int, guess: int) -> KeyPress | None:
+        """Return the key that was pressed."""
+        return self._keys[trial] if self._keys else None
 
     def truth(self, actions: list[int]) -> Truth | None:
         """Return what was true, if the recording has it."""
