@@ -4,8 +4,8 @@ Sessions of several kinds are recorded without interruption: with an agent that 
 policy, with catch trials, with separate recordings, with jitter. Then the same commands are killed
 (SIGKILL), once or several times in a row: one half just before a random file event (a file is
 opened, renamed or deleted, a folder made), the other half at a random time. Whatever is left is
-resumed with `--resume` or, where nothing was recorded yet, begun again by the same command. Nothing that was in
-the journal may be lost, and every file must come out the same, byte by byte.
+resumed with `--resume` or, where nothing was recorded yet, begun again by the same command. Nothing
+that was in the journal may be lost, and every file must come out the same, byte by byte.
 
 Usage: python benchmarks/kills.py [COUNT]   (200 kills take a few minutes)
 """

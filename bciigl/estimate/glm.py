@@ -29,6 +29,8 @@ WINDOW = 2 * DRIFT_PERIOD
 # whatever the TR and the noise. Neighbouring events are told apart a little less so, and noise is
 # not blown up.
 RIDGE = 2.0
+# Responses at more lags than these are looked up.
+MANY_LAGS = 200
 # Keeps a system with few frames solvable.
 SOLVABLE = 1e-6
 # Shares of the signal's power, and of a frame's value in 32 bits, that are no noise.
@@ -221,9 +223,23 @@ def drift(when: Window) -> np.ndarray:
 
 def responses(when: Window) -> np.ndarray:
     """Return the regressors of the events, (frames there, events)."""
-    return when.responses(
-        lambda lags, lasts: event_response(lags, lasts, weights=when.response, unit=when.unit)
-    )
+
+    def response(lags: np.ndarray, duration: float) -> np.ndarray:
+        # Jitter gives nearly every frame a lag of its own, in whole milliseconds.
+        if len(lags) > MANY_LAGS:
+            steps = np.round(lags * 1000).astype(int)
+            if np.allclose(steps / 1000, lags, rtol=0, atol=1e-9):
+                return _by_millisecond(duration, when.response, when.unit)[steps]
+        return event_response(lags, duration, weights=when.response, unit=when.unit)
+
+    return when.responses(response)
+
+
+@lru_cache(maxsize=16)
+def _by_millisecond(duration: float, response: Weights, unit: float) -> np.ndarray:
+    """Return the response to an event in each millisecond after its onset."""
+    seconds = np.arange(int(1000 * response_length(duration)) + 2) / 1000
+    return event_response(seconds, duration, weights=response, unit=unit)
 
 
 def _design(when: Window) -> np.ndarray:
