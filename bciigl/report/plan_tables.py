@@ -24,9 +24,10 @@ def verdict_words(answer: Answer) -> str:
     if answer.verdicts is None:
         return ""
     right, trusted, people = answer.verdicts
-    return (
-        f"The verdict would have been right in {right} of {people}: it trusts {trusted} policies."
-    )
+    said = f"the verdict would have been right in {right} of {people} (it trusts {trusted})"
+    if answer.trusted_hours is None:
+        return f"{said}, and as many people are not both there and trusted within the hours"
+    return f"{said}; as many people are there and trusted after {answer.trusted_hours:.2g} hours"
 
 
 def comparison(answers: Sequence[Answer]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -101,6 +101,9 @@ class Plan:
             raise StudyError(f"measure should be {' or '.join(MEASURES)}, got {self.measure}{near}")
         if not 0 < self.power < 1:
             raise StudyError(f"power is a share of people: between 0 and 1, got {self.power:g}")
+        for noise in self.vary.get(_NOISE, [self.noise]):
+            if not isinstance(noise, int | float) or not 0 <= noise <= 10:
+                raise StudyError(f"noise should be from 0 to 10, 1 is the real brain, got {noise}")
         if self.people < 1:
             raise StudyError(f"people should be 1 or more, got {self.people}")
         for name in set(_FOUND) & set(self.vary):
@@ -212,8 +215,7 @@ class Plan:
             numbers = {int(name): each for name, each in stopped.items() if name.isdecimal()}
             document = {**document, "stopped": numbers}
         found = _Document.model_validate(document)
-        names = [name for name in cls.__dataclass_fields__ if name in _Document.model_fields]
-        return cls(**{name: getattr(found, name) for name in names})
+        return cls(**{each.name: getattr(found, each.name) for each in fields(cls)})
 
     def difference(self, other: "Plan") -> tuple[str, Any, Any] | None:
         """Return what makes the other another plan; people, power and designs do not."""

@@ -75,6 +75,9 @@ class Answer:
     interval : Interval
         The 95 % interval of the hours.
     reached : bool
+    trusted_hours : float or None
+        After which the same share of people have reached the target and the learner trusts itself,
+        at most: between a length without trust and this one not all were looked at.
     limit : str or None
         Why not: ``"signal"``, ``"learning"`` or ``"exploration"``.
     sentence : str
@@ -91,6 +94,7 @@ class Answer:
     hours: float | None
     interval: Interval
     reached: bool
+    trusted_hours: float | None
     limit: str | None
     sentence: str
     verdicts: Verdicts | None = None
@@ -118,12 +122,14 @@ class Answer:
 class Need(NamedTuple):
     """Scanner hours that a person needs, infinite if not reached, and those of the length before.
 
-    What is needed lies between the two: lengths between them were not looked at.
+    What is needed lies between the two: lengths between them were not looked at. `trusted` are the
+    hours after which the learner trusts itself as well.
     """
 
     hours: float
     before: float
     trials: int | None
+    trusted: float
 
 
 def ranks(people: int, power: float) -> tuple[int, int, int | None]:
@@ -155,11 +161,16 @@ def need_of(cell: "PlanCell", result: "PlanResult", most: float) -> Need:
     """Return what one person needs, of whom sessions had at most so many hours."""
     found = first_reached(result.looks, cell.goal)
     if found is None:
-        return Need(math.inf, most, None)
+        return Need(math.inf, most, None, math.inf)
     grid = lengths(cell.protocol.task.trials)
     place = grid.index(found.trials)
     before = hours_of(cell.protocol, grid[place - 1]) if place else 0.0
-    return Need(found.hours, before, found.trials)
+    trusted = math.inf
+    for each in reversed(result.looks):
+        if each.trials < found.trials or not each.trusted:
+            break
+        trusted = each.hours
+    return Need(found.hours, before, found.trials, trusted)
 
 
 def answers(plan: "Plan", results: Mapping[str, "PlanResult"]) -> list[Answer]:
@@ -231,7 +242,7 @@ def _answer(
     reached = math.isfinite(found.hours)
     ends = sorted(each.before for each in needs), sorted(each.hours for each in needs)
     upper = math.inf if high is None else ends[1][high - 1]
-    interval = Interval(ends[0][low - 1] if low else 0.0, upper if math.isfinite(upper) else None)
+    interval = Interval(ends[0][low - 1] if low else 0.0, _finite(upper))
     missed = sum(_ceiling_misses(*each) for each in people)
     limit = None
     if not reached:
@@ -246,11 +257,16 @@ def _answer(
         found.hours if reached else None,
         interval,
         reached,
+        _finite(sorted(each.trusted for each in needs)[place - 1]),
         limit,
         "",
         _verdicts(people, found.trials, 100 / len(protocol.task.options)),
     )
     return replace(answer, sentence=sentence(plan, answer, missed))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _ceiling_misses(goal: Goal, result: "PlanResult") -> bool:

@@ -25,7 +25,7 @@ BATCH = 20
 """People that a design gets before it may be stopped, and then again."""
 RACE_ERROR = 0.01
 """How often a design may be stopped that is as good as the best, over all looks."""
-EVERY = 4
+EVERY = 8
 """People between two preliminary answers."""
 Preliminary = Callable[[list[Answer]], None]
 """Called with the answers so far, the best first."""
@@ -66,6 +66,7 @@ class Planned:
             "noise": best["varied"].get("brain.noise", plan.noise),
             "seed": plan.protocol.seed,
             "learner": plan.learner,
+            "trusted_hours": best["trusted_hours"],
             "verdicts": best["verdicts"],
         }
         if plan.vary:
