@@ -38,9 +38,10 @@ def comparison(answers: Sequence[Answer]) -> str:
         which = "; ".join(alike)
         return f"Not clearly worse, with {best.people} people: {which}."
     hours, low, high = others[0].difference
+    least = "" if others[0].reached else "at least "
     return (
-        f"It needs {hours:.2g} scanner hours less than the next, {others[0].design} (95 % interval "
-        f"{low:.2g} to {high:.2g}, paired by people)."
+        f"It needs {least}{hours:.2g} scanner hours less than the next, {others[0].design} (95 % "
+        f"interval {low:.2g} to {high:.2g}, paired by people)."
     )
 
 
@@ -54,7 +55,8 @@ def _line(answer: Answer) -> list[str]:
     low, high = answer.interval
     more = "best"
     if answer.difference is not None:
-        more = "{:.2g} ({:.2g} to {:.2g})".format(*answer.difference)
+        least = "" if answer.reached else "at least "
+        more = "{}{:.2g} ({:.2g} to {:.2g})".format(least, *answer.difference)
     return [
         answer.design or "as it is",
         "-" if answer.trials is None else str(answer.trials),

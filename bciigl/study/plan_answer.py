@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,14 +12,14 @@ from scipy.stats import binom
 from bciigl.learn.diagnose import TRUST
 from bciigl.study.grid import in_words
 from bciigl.study.plan_search import Goal, Look, first_reached, lengths
+from bciigl.study.plan_sentence import sentence
 from bciigl.study.plan_time import hours_of
-from bciigl.study.statistics import share_with_interval
+from bciigl.study.statistics import TAIL
 
 if TYPE_CHECKING:
     from bciigl.study.plan import Plan
     from bciigl.study.plan_cell import PlanCell, PlanResult
 
-TAIL = 0.025
 RESAMPLES = 4000
 LEAST_SKILL, LEAST_CEILING = 0.5, 10
 """As in `bciigl.study.real_study`: when a policy is good enough for trust to be right."""
@@ -152,11 +151,6 @@ def ranks(people: int, power: float) -> tuple[int, int, int | None]:
     return math.ceil(round(power * people, 9)), low, high
 
 
-def people_to_bound(power: float) -> int:
-    """Return how many people it takes for the interval to have an upper end."""
-    return math.ceil(math.log(TAIL) / math.log(power))
-
-
 def need_of(cell: "PlanCell", result: "PlanResult", most: float) -> Need:
     """Return what one person needs, of whom sessions had at most so many hours."""
     found = first_reached(result.looks, cell.goal)
@@ -237,12 +231,9 @@ def _answer(
 ) -> Answer:
     """Return the answer of one design from what its people need, and how they were."""
     varied, protocol = plan.designs[design]
-    place, low, high = ranks(len(needs), plan.power)
+    place, *_ = ranks(len(needs), plan.power)
     found = sorted(needs)[place - 1]
     reached = math.isfinite(found.hours)
-    ends = sorted(each.before for each in needs), sorted(each.hours for each in needs)
-    upper = math.inf if high is None else ends[1][high - 1]
-    interval = Interval(ends[0][low - 1] if low else 0.0, _finite(upper))
     missed = sum(_ceiling_misses(*each) for each in people)
     limit = None
     if not reached:
@@ -255,7 +246,7 @@ def _answer(
         sum(math.isfinite(each.hours) for each in needs),
         found.trials,
         found.hours if reached else None,
-        interval,
+        interval_of(needs, plan.power),
         reached,
         _finite(sorted(each.trusted for each in needs)[place - 1]),
         limit,
@@ -263,6 +254,17 @@ def _answer(
         _verdicts(people, found.trials, 100 / len(protocol.task.options)),
     )
     return replace(answer, sentence=sentence(plan, answer, missed))
+
+
+def interval_of(needs: Sequence[Need], power: float) -> Interval:
+    """Return the 95 % interval of the hours that a share of people need.
+
+    The lower end is the length before the one that reached the target, as nobody looked between.
+    """
+    _, low, high = ranks(len(needs), power)
+    before, hours = sorted(each.before for each in needs), sorted(each.hours for each in needs)
+    upper = math.inf if high is None else hours[high - 1]
+    return Interval(before[low - 1] if low else 0.0, _finite(upper))
 
 
 def _finite(value: float) -> float | None:
@@ -292,33 +294,3 @@ def _verdicts(
 def _is_good(look: Look, chance: float) -> bool:
     above = look.ceiling - chance
     return above >= LEAST_CEILING and look.accuracy - chance >= LEAST_SKILL * above
-
-
-def sentence(plan: "Plan", answer: Answer, missed: int) -> str:
-    """Return the answer of a design in words; supervised learning missed the goal in some."""
-    what = f"{plan.target:g} %" if plan.measure == "accuracy" else f"{plan.target:g} % matches"
-    share = Fraction(plan.power).limit_denominator(100)
-    who = f"{share.numerator} in {share.denominator} people"
-    if answer.reached:
-        low, high = answer.interval
-        bounded = f"{low:.2g} to {high:.2g}" if high is not None else f"from {low:.2g}, not bounded"
-        few = people_to_bound(plan.power)
-        if high is None and answer.people < few:
-            bounded += f" with fewer than {few} people"
-        return (
-            f"{who} reach {what} after {answer.trials} trials, {answer.hours:.2g} scanner hours "
-            f"(95 % interval {bounded})"
-        )
-    share, (low, high) = share_with_interval(answer.reaching, answer.people)
-    some = f"{answer.reaching} of {answer.people} do (95 % interval {low:.0f} to {high:.0f} %)"
-    why = {
-        "signal": "the signal: supervised learning, which is told the labels, misses it too in "
-        f"{missed} of {answer.people}",
-        "learning": "learning without labels: supervised learning misses it in only "
-        f"{missed} of {answer.people}",
-        "exploration": "exploration: too few guesses are left to the policy",
-    }[answer.limit]
-    return (
-        f"{who} do not reach {what} within {plan.hours:g} scanner hours; {some}. What limits it "
-        f"is {why}"
-    )

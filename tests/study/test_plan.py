@@ -2,57 +2,21 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from plans import LEARNERS, made, results
 from studies import tiny
 
+from bciigl.loop import simulate
 from bciigl.study import StudyError
 from bciigl.study.plan import Plan
 from bciigl.study.plan_answer import Answer, difference, ranks
-from bciigl.study.plan_search import lengths
+from bciigl.study.plan_person import Person
+from bciigl.study.plan_time import hours_of
 from bciigl.study.planning import Planned, plan, stopped_designs
 from bciigl.study.store import checked
-
-LEARNERS = {"learners": ["ai_igl", "ceiling"]}
-
-
-def made(**wanted):
-    return Plan(tiny(**LEARNERS, **wanted.pop("sections", {})), **wanted)
-
-
-def person(cell, trials, *, ceiling=90.0, trusted=True):
-    """Return the result of a person who needs some trials; None if the target is missed."""
-    grid = lengths(cell.protocol.task.trials)
-    reached = [trials is not None and each >= trials for each in grid]
-    columns = {"estimated": [None] * len(grid)}
-    mine = [85.0 if each else 40.0 for each in reached]
-    verdicts = ["trust" if trusted and each else "doubtful" for each in reached]
-    return checked(
-        cell,
-        {
-            **cell.identity,
-            **{"repeat": cell.repeat, "versions": {}, "signal": ceiling},
-            "ended": "hours" if trials is None else "decided",
-            **{"trials": grid, "hours": [each / 100 for each in grid]},
-            "results": [
-                {"learner": "ai_igl", "accuracy": mine, "verdict": verdicts, **columns},
-                {
-                    **{"learner": "ceiling", "accuracy": [ceiling] * len(grid)},
-                    **{"verdict": [None] * len(grid), **columns},
-                },
-            ],
-        },
-    )
-
-
-def results(mine, needs, **how):
-    """Return results of all people, given the trials that each needs in each design."""
-    return {
-        each.key: person(each, needs[each.design][each.repeat], **how)
-        for each in mine.cells
-        if each.repeat < len(needs[each.design])
-    }
 
 
 def test_ranks_cover_the_quantile_of_any_distribution():
@@ -75,7 +39,7 @@ def test_an_answer_has_trials_hours_and_an_honest_interval():
     assert (answer.trials, answer.hours, answer.reached, answer.limit) == (48, 0.48, True, None)
     low, high = answer.interval
     # The lower end is the length before: what is needed lies between the two.
-    assert low == pytest.approx(lengths_hours(mine, 36)) and high == 0.48
+    assert low == pytest.approx(hours_of(mine.cells[0].protocol, 36)) and high == 0.48
     assert answer.sentence.startswith("9 in 10 people reach 80 % after 48 trials, 0.48 scanner")
     assert answer.verdicts == (40, 40, 40)
     few = made(people=12)
@@ -83,12 +47,6 @@ def test_an_answer_has_trials_hours_and_an_honest_interval():
     assert (
         answer.interval.high is None and "not bounded with fewer than 36 people" in answer.sentence
     )
-
-
-def lengths_hours(mine, trials):
-    from bciigl.study.plan_time import hours_of
-
-    return hours_of(mine.cells[0].protocol, trials)
 
 
 @pytest.mark.parametrize(("ceiling", "limit"), [(70.0, "signal"), (90.0, "learning")])
@@ -132,8 +90,6 @@ def test_designs_that_are_clearly_worse_get_no_more_people():
     mine = made(people=20, vary={"timing.isi": [5, 6, 7]})
     found = results(mine, [[24, 28] * 10, [28, 24] * 10, [52, 56] * 10])
     assert stopped_designs(mine, found, looks=2) == {2: 20}
-    from dataclasses import replace
-
     more = replace(mine, people=40, stopped={2: 20})
     assert [more.people_of(each) for each in range(3)] == [40, 40, 20]
     assert len(more.cells) == 100
@@ -180,9 +136,6 @@ def test_what_cannot_be_planned_is_refused(wanted, said):
 
 @pytest.mark.slow
 def test_a_plan_is_the_same_whoever_runs_it_and_is_resumed(tmp_path):
-    from bciigl.loop import simulate
-    from bciigl.study.plan_person import Person
-
     wanted = {"people": 4, "hours": 0.7, "noise": 0.3}
     changes = {"task.trials_per_run": 30}
     one = plan("number_guessing", changes=changes, out=tmp_path / "a", jobs=1, **wanted)
@@ -193,7 +146,7 @@ def test_a_plan_is_the_same_whoever_runs_it_and_is_resumed(tmp_path):
     assert more.people == 5 and all(each.read_bytes() == text for each, text in files.items())
     # The session that grew is that which would have been simulated with so many trials.
     cell = one.plan.cells[0]
-    trials = 40
+    trials = 60  # two whole runs: the noise of a shorter run would be another one
     task = cell.protocol.task.model_copy(update={"trials": trials})
     whole = simulate(cell.protocol.model_copy(update={"task": task}))
     mine = Person(cell.protocol).sessions(trials)
