@@ -18,7 +18,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from joblib import Memory, Parallel, delayed
+from joblib import Parallel, delayed
 
 from bciigl.base.threads import one_thread
 from bciigl.protocol import load
@@ -146,8 +146,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--whole", type=int, default=WHOLE, help="looked at in full length")
     asked = parser.parse_args()
-    kept = Memory(asked.folder / "whole", verbose=0).cache(whole)
-    runs = Parallel(n_jobs=PROCESSES)(delayed(kept)(SEED + 1 + each) for each in range(asked.whole))
+    seeds = range(SEED + 1, SEED + 1 + asked.whole)
+    runs = Parallel(n_jobs=PROCESSES)(delayed(whole)(each) for each in seeds)
     stopped = stopping(runs) if runs else []
     calibrated = []
     if asked.people > REFERENCE:

@@ -176,23 +176,23 @@ class Plan:
             "evaluation": protocol.evaluation.model_copy(update={"test_trials": tested}),
         }
         entries = (Entry(self.learner), Entry(CEILING.id))
-        needed, trusted = self.needed(protocol)
-        given = (protocol.model_copy(update=sizes), entries, Goal(needed, tested, trusted))
+        given = (protocol.model_copy(update=sizes), entries, self.goal(protocol, tested))
         return PlanCell(design, person.repeat, *given, person.folder, person.fingerprint)
 
-    def needed(self, protocol: Protocol) -> tuple[float, bool]:
-        """Return the accuracy that the target takes, and whether only trusted policies count.
+    def goal(self, protocol: Protocol, tested: int) -> Goal:
+        """Return the accuracy that the target takes, on so many test trials.
 
         It is above 100 where exploration leaves too few guesses to the policy.
         """
         if self.measure == ACCURACY:
-            return float(self.target), False
-        epsilon = {EXPLORE_THEN_COMMIT.id: 0.0, EPSILON_GREEDY.id: protocol.agent.epsilon}
-        explored = epsilon.get(protocol.agent.policy, 1.0)
-        chance = 100 / len(protocol.task.options)
-        if explored == 1:
-            return 1000.0, True
-        return (self.target - explored * chance) / (1 - explored), True
+            return Goal(float(self.target), tested)
+        agent, chance = protocol.agent, 100 / len(protocol.task.options)
+        known = {EXPLORE_THEN_COMMIT.id: 0.0, EPSILON_GREEDY.id: agent.epsilon}
+        explored = known.get(agent.policy, 1.0)
+        needed = 1000.0  # percent: no policy is used
+        if explored < 1:
+            needed = (self.target - explored * chance) / (1 - explored)
+        return Goal(needed, tested, True, agent.uniform_runs * protocol.task.trials_per_run)
 
     def document(self) -> dict[str, Any]:
         """Return plain data that describe it."""

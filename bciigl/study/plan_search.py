@@ -51,11 +51,14 @@ class Goal(NamedTuple):
         Trials that it is measured on.
     trusted : bool
         Whether only a policy counts that the learner trusts, as in the closed loop.
+    uniform : int
+        Trials before which no policy is used there.
     """
 
     needed: float
     tested: int
     trusted: bool = False
+    uniform: int = 0
 
     def reached(self, looks: Sequence[Look]) -> list[bool]:
         """Tell of each look, in order of length, whether the policy in force reaches the goal.
@@ -64,7 +67,7 @@ class Goal(NamedTuple):
         """
         found, force = [], None
         for each in looks:
-            if each.trusted or not self.trusted:
+            if not self.trusted or (each.trusted and each.trials >= self.uniform):
                 force = each.accuracy
             found.append(force is not None and force >= self.needed)
         return found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def sentence(plan: "Plan", answer: "Answer", missed: int) -> str:
     """Return the answer of a design in words; supervised learning missed the goal in some."""
-    what = f"{plan.target:g} %" if plan.measure == "accuracy" else f"{plan.target:g} % matches"
+    what = f"{'' if plan.measure == 'accuracy' else 'a match rate of '}{plan.target:g} %"
     share = Fraction(plan.power).limit_denominator(100)
     who = f"{share.numerator} in {share.denominator} people"
     if answer.reached:

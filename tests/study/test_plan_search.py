@@ -99,3 +99,9 @@ def test_bounds_are_exact():
     assert np.mean(rng.binomial(920, low / 100, 40_000) >= 736) == pytest.approx(0.005, abs=0.0015)
     assert np.mean(rng.binomial(920, high / 100, 40_000) <= 736) == pytest.approx(0.005, abs=0.0015)
     assert accuracy_bounds(0.0, 100)[0] == 0 and accuracy_bounds(100.0, 100)[1] == 100
+
+
+def test_no_policy_is_in_force_while_guesses_are_uniform():
+    goal = Goal(80.0, 920, trusted=True, uniform=46)
+    looks = [Look(40, 0, 90, 90, "trust"), Look(50, 0, 90, 90, "trust")]
+    assert goal.reached(looks) == [False, True]
