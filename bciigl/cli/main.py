@@ -8,6 +8,7 @@ import click
 from bciigl import __version__
 from bciigl.base.errors import BciiglError
 from bciigl.cli.learn import learn
+from bciigl.cli.plan import plan
 from bciigl.cli.protocol import protocol
 from bciigl.cli.report import report
 from bciigl.cli.reproduce import reproduce
@@ -56,5 +57,5 @@ def cli() -> None:
     """
 
 
-for command in (learn, protocol, report, reproduce, simulate, subject, sweep):
+for command in (learn, plan, protocol, report, reproduce, simulate, subject, sweep):
     cli.add_command(command)

@@ -48,6 +48,30 @@ def bar(step: str) -> Iterator[Callable[[int, int], None]]:
         )
 
 
+@contextmanager
+def noted_bar(
+    step: str,
+) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
+    """Give what `bar` gives, and a function that shows a note below it in place of the last."""
+    if not _on_terminal():
+        yield _tenths(step), lambda note: click.echo(note, err=True)
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    columns = ("{task.description}", BarColumn(), "{task.completed}/{task.total}")
+    shown = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn())
+    task, below = shown.add_task(step, total=None), Text()
+    with Live(Group(shown, below), console=Console(stderr=True)):
+
+        def note(text: str) -> None:
+            below.plain = text
+
+        yield lambda done, total: shown.update(task, completed=done, total=total), note
+
+
 def _shown(*columns: Any) -> Any:
     from rich.console import Console
     from rich.progress import Progress

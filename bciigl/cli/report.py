@@ -26,9 +26,9 @@ from bciigl.cli.progress import steps
 def report(source: str, out: str | None, folder: str | None, as_json: bool) -> None:
     """Write the report of a session or a study: one HTML file that needs nothing else.
 
-    DIR is a dataset that `bciigl simulate` recorded, or the folder of a study that `bciigl sweep`
-    or `bciigl reproduce` made. Beside the report a folder is written with its figures as SVG files,
-    and the numbers that are drawn in them as TSV files.
+    DIR is a dataset that `bciigl simulate` recorded, or the folder of a study that `bciigl sweep`,
+    `bciigl plan` or `bciigl reproduce` made. Beside the report a folder is written with its figures
+    as SVG files, and the numbers that are drawn in them as TSV files.
     """
     from bciigl.learn import InputError
     from bciigl.recording import is_dataset
@@ -82,12 +82,13 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
     """Return title and lead of a study's report, and what makes its sections."""
     from bciigl.labelled import LabelledStudy
     from bciigl.study import Study, open_study
+    from bciigl.study.plan import Plan
     from bciigl.study.real_study import RealStudy
     from bciigl.study.store import CELLS, cells_digest, read_rows
 
     if folder is not None:
         raise BciiglError("--folder is for sessions: a study knows where its protocol was")
-    study, results = open_study(source, kinds=(Study, LabelledStudy, RealStudy))
+    study, results = open_study(source, kinds=(Study, Plan, LabelledStudy, RealStudy))
     if not results:
         others = any(Path(source, CELLS).glob("*.json"))
         reason = "its results are of another version or grid" if others else "none is finished yet"
@@ -100,6 +101,11 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
         title = f"{study.protocol.name}: report of a study"
         example = open_example(study, source)
         return title, lead(study), lambda report: study_sections(study, results, rows, example)
+    if isinstance(study, Plan):
+        from bciigl.report.plan import lead, plan_sections
+
+        title = f"{study.protocol.name}: a plan"
+        return title, lead(study), lambda report: plan_sections(study, results, rows)
     if isinstance(study, RealStudy):
         from bciigl.report.real import LEAD, real_sections
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,13 @@ def study_options(command: Callable) -> Callable:
 
 def run_options(command: Callable) -> Callable:
     """Add the options that say how often and where a study is run."""
+    repeats = click.option("--repeats", type=int, help="Repeats at each place in the grid.")
+    return repeats(where_options(command))
+
+
+def where_options(command: Callable) -> Callable:
+    """Add the options that say where a study is run, and its seed."""
     options = [
-        click.option("--repeats", type=int, help="Repeats at each place in the grid."),
         click.option("--seed", type=int, help="Of the whole study (seed)."),
         click.option(
             "--jobs", type=click.IntRange(min=1), help="Processes; by default one for each core."
@@ -65,12 +71,18 @@ def run(study: AnyStudy, out: str, *, doing: str = "simulating sessions", **wher
     """Run a study with a progress bar where `run_options` say; tell how to resume it."""
     from bciigl.study import run_study
 
-    if where["jobs"] is not None and where["cluster"] is not None:
+    with resumable(out, where["jobs"], where["cluster"]), bar(doing) as progress:
+        say = functools.partial(click.echo, err=True)
+        return run_study(study, out, progress=progress, report=say, **where)
+
+
+@contextmanager
+def resumable(out: str, jobs: int | None, cluster: str | None) -> Iterator[None]:
+    """Refuse two kinds of workers at once; if what is run here is stopped, tell how to resume."""
+    if jobs is not None and cluster is not None:
         raise BciiglError("--jobs is for processes here, --cluster for workers elsewhere: give one")
     try:
-        with bar(doing) as progress:
-            say = functools.partial(click.echo, err=True)
-            return run_study(study, out, progress=progress, report=say, **where)
+        yield
     except KeyboardInterrupt:
         again = "run the same command again to resume it"
         click.echo(f"stopped; what is finished is in {shlex.quote(out)}: {again}", err=True)

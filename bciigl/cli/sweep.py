@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from bciigl.study import Study
 
 
-@click.command()
-@click.argument("protocol", default="number_guessing")
-@shared.study_options
-@click.option(
+vary_option = click.option(
     "--vary",
     metavar="FIELD=A,B,...",
     multiple=True,
     help="Values of any field of the protocol, such as timing.isi=3,5,7; may be repeated.",
 )
+
+
+@click.command()
+@click.argument("protocol", default="number_guessing")
+@shared.study_options
+@vary_option
 @set_option("task.trials=1000")
 @click.option("--learner", "learners", multiple=True, help="Only these learners; may be repeated.")
 @path_option("--out", "Keep results here; by default in the protocol's name with _sweep.")
@@ -63,23 +66,28 @@ def sweep(
             raise BciiglError(f"--set {name} is given by another option already")
         changes[name] = value
     wanted = protocol_of(protocol, changes)
-    study = Study(wanted, str(find(protocol).parent.resolve()), _values(vary))
+    study = Study(wanted, str(find(protocol).parent.resolve()), values_of(vary))
     _warn(study)
+    warn_of_designs(study)
     shared.simulate(study, out or f"{wanted.name}_sweep", as_json, **where)
 
 
 def _warn(study: Study) -> None:
-    """Tell what is unwise about varied values; the protocol's own warnings have been told."""
-    from bciigl.protocol.design_checks import advice
-    from bciigl.study.grid import in_words
-
+    """Tell that the protocol's own noise is not used."""
     protocol = study.protocol
     noise, levels = protocol.brain.noise, protocol.study.noise
     if "noise" in protocol.brain.model_fields_set and noise not in levels:
         listed = ", ".join(f"{each:g}" for each in levels)
         said = f"brain.noise ({noise:g}) is not used: noise levels are {listed}"
         warn(f"{said} (--noise, study.noise)")
-    known = set(advice(protocol))
+
+
+def warn_of_designs(study: Study) -> None:
+    """Tell what is unwise about varied values; the protocol's own warnings have been told."""
+    from bciigl.protocol.design_checks import advice
+    from bciigl.study.grid import in_words
+
+    known = set(advice(study.protocol))
     for setting in study.settings:
         for finding in advice(setting.protocol):
             if finding not in known:
@@ -88,7 +96,7 @@ def _warn(study: Study) -> None:
                 warn(f"with {in_words(setting.varied)}: {field}: {finding.message}")
 
 
-def _values(vary: tuple[str, ...]) -> dict[str, list[Any]]:
+def values_of(vary: tuple[str, ...]) -> dict[str, list[Any]]:
     """Return the values of each field in texts such as ``timing.isi=3,5,7``."""
     from bciigl.protocol import parse_change
 

@@ -1,7 +1,7 @@
 """The whole experiment: both sessions, run by run, whatever the source and the sink."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -65,9 +65,29 @@ def run_session(
     sink : MemorySink or DatasetSink
         Where it goes.
     """
+    for _ in session_runs(protocol, source, agent, sink, progress=progress, lateness=lateness):
+        pass
+
+
+def session_runs(
+    protocol: Protocol,
+    source: Source,
+    agent: Agent,
+    sink: MemorySink | DatasetSink,
+    sessions: Sequence[str] = ("train", "test"),
+    *,
+    progress: Progress = silent,
+    lateness: Lateness = silent,
+) -> Iterator[RunId]:
+    """Yield each run of some sessions when it is over; the next begins when it is asked for.
+
+    Parameters are those of `run_session`. When no more runs are asked for, the session has ended
+    there, without its final estimates.
+    """
     agents = {"train": agent, "test": Agent(agent.n_actions)}
     calibrator = Calibrator(protocol)
-    done, total = 0, sum(session_trials(protocol).values())
+    trials_of = {session: session_trials(protocol)[session] for session in sessions}
+    done, total = 0, sum(trials_of.values())
 
     def keep(place: RunId, number: int, trial: Trial) -> None:
         sink.keep(place, number, trial)
@@ -77,7 +97,7 @@ def run_session(
         """Return what the training runs so far have told, unless another is fixed."""
         return calibrator.calibration if agent.calibration is None else agent.calibration
 
-    for session, trials in session_trials(protocol).items():
+    for session, trials in trials_of.items():
         present = known()
         over = FinishedRuns(protocol, session, sink.frames)
         for run, count in enumerate(trials_per_run(protocol, trials), start=1):
@@ -105,6 +125,7 @@ def run_session(
                 calibrator.add(frames, timetable(protocol, count, *place))
             done += count
             progress(done, total)
+            yield place
         # Learners get all of a session in the same units, those of the whole training session.
         for run, estimates in enumerate(over.estimates(known()), start=1):
             sink.write_estimates(RunId(session, run), *estimates)

@@ -33,6 +33,7 @@ REFERENCES = {
         "open-science with realistic fMRI simulation: validation and application. PeerJ 8:e8564, "
         "2020."
     ),
+    "Conover, 1999": "W. J. Conover. Practical Nonparametric Statistics. 3rd ed., Wiley, 1999.",
     "Hesterberg, 2015": (
         "T. C. Hesterberg. What Teachers Should Know About the Bootstrap. The American "
         "Statistician 69(4), 2015."

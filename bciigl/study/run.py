@@ -55,6 +55,7 @@ def run_study(
     share: tuple[int, int] | None = None,
     progress: Progress = silent,
     report: Notify = silent,
+    seen: Callable[[Results], None] = silent,
 ) -> Outcome:
     """Run the cells of a study that are not finished yet.
 
@@ -79,6 +80,8 @@ def run_study(
         Called with how many cells are done, and how many there are.
     report : function, optional
         Told if a cluster has no workers, or has lost them all.
+    seen : function, optional
+        Called with all results so far, by key, whenever there is another one.
     """
     if jobs is not None and jobs < 1:
         raise StudyError(f"jobs should be 1 or more, got {jobs}")
@@ -89,7 +92,7 @@ def run_study(
     with _workers(jobs or cpu_count(), cluster, report) as run:
         results = store.prepare_folder(study, out)
         try:
-            failed = _run_all(cells, results, out, run, progress)
+            failed = _run_all(cells, results, out, run, progress, seen)
         except BaseException:
             # So that there is a report of what is finished, however it was stopped.
             _add_up(study, out, results)
@@ -104,7 +107,12 @@ def run_study(
 
 
 def _run_all(
-    cells: Sequence[AnyCell], results: Results, out: str | os.PathLike, run: Run, progress: Progress
+    cells: Sequence[AnyCell],
+    results: Results,
+    out: str | os.PathLike,
+    run: Run,
+    progress: Progress,
+    seen: Callable[[Results], None],
 ) -> list[Path]:
     """Run the cells that have no results, and add theirs; return where it is written who failed."""
     waiting, failed = [cell for cell in cells if cell.key not in results], []
@@ -116,6 +124,7 @@ def _run_all(
                 raise StudyError(found)
             results[cell.key] = result = store.checked(cell, found)
             store.keep_result(out, cell, result)
+            seen(results)
         except StudyError as error:
             failed.append(store.keep_failure(out, cell, f"{error}\n"))
         done += 1
