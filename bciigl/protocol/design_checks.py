@@ -210,14 +210,14 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
     options = len(task.options)
     free = 1 - task.catch.share
     guesses = task.trials * free / options
-    # With fewer than 64 guesses of each option, a decoder of the default region has more voxels
-    # than examples; fewer than 10 matches of each are too rare to be discovered.
-    needed = math.ceil(max(64 * options, 10 * options**2) / free)
+    # At a real brain's noise, learners hardly trust themselves with fewer than 40 guesses of each
+    # option; fewer than 10 matches of each are too rare to be discovered.
+    needed = math.ceil(max(40 * options, 10 * options**2) / free)
     if task.trials < needed:
         yield Finding(
             ("task", "trials"),
             f"too few to learn from: about {guesses:.0f} guesses of each option, of which "
-            f"{guesses / options:.0f} match; use {needed} or more",
+            f"{guesses / options:.0f} match; use {needed} or more (bciigl plan tells how many)",
         )
         return
     if _blind(protocol):
@@ -229,13 +229,13 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
         path, kind = ("task", "trials"), "trials"
         trials, rate = task.trials * free, 1 / options
     rate = judged_match_rate(protocol, rate)
-    error = math.sqrt(rate * (1 - rate) * options / trials)
+    error = math.sqrt(rate * (1 - rate) / trials)
     # Sampling error alone may put the match rate on the wrong side of 1/2.
     if abs(rate - 0.5) < 3 * error:
         yield Finding(
             path,
-            f"{trials:.0f} {kind}, judged a match at a rate of {rate:.2f} +- {error:.2f} for each "
-            "option, may not tell match from mismatch (a rate near 1/2 fits both); use more "
+            f"{trials:.0f} {kind}, judged a match at a rate of {rate:.2f} +- {error:.2f}, "
+            "may not tell match from mismatch (a rate near 1/2 fits both); use more "
             f"{kind}, or have fewer lapses of judgment",
         )
 

@@ -14,7 +14,7 @@ from bciigl.base.registry import LEARNERS
 from bciigl.report import style
 from bciigl.report.drawing import Drawing
 from bciigl.report.methods import listed
-from bciigl.study.grid import in_words, is_number, unit_of, value_in_words
+from bciigl.study.grid import in_words, is_number, value_in_words, with_unit
 from bciigl.study.rows import Row
 
 CONTROL_STYLES = [
@@ -204,9 +204,7 @@ def _label(axis: Axes, against: str, values: list[Any], room: int) -> None:
     look = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
     most = LONGEST_TURNED if turned else room
     axis.set_xticks(range(len(values)), [style.in_figure(each, most) for each in words], **look)
-    unit = unit_of(against) if numbers else ""
-    named = against.rpartition(".")[2] == unit  # as task.trials
-    label = f"{against} ({unit})" if unit and not named else against
+    label = with_unit(against) if numbers else against
     axis.set_xlabel("noise (1 is the real brain's)" if against == NOISE else label)
 
 

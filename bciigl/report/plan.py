@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from bciigl.base.registry import LEARNERS
-from bciigl.protocol import dump
+from bciigl.protocol import Protocol, dump
 from bciigl.report.methods import counted, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.plan_drawings import curves_drawing, designs_drawing
@@ -123,7 +123,7 @@ def _how(said: object) -> str:
     return f" {said}" if isinstance(said, str) and said else ""
 
 
-def _protocol(plan: Plan, best: Answer):  # noqa: ANN202
+def _protocol(plan: Plan, best: Answer) -> Protocol:
     varied = [each for each, _ in plan.designs]
     design = varied.index(best.varied)
     return next(each.protocol for each in plan.cells if each.design == design)

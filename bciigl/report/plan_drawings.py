@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from bciigl.learn.diagnose import TRUST
 from bciigl.report import style
 from bciigl.report.drawing import Drawing
+from bciigl.study.grid import with_unit
 from bciigl.study.plan import Plan
 from bciigl.study.plan_answer import Answer, needs_of_designs
 from bciigl.study.store import Results
@@ -97,15 +98,19 @@ def designs_drawing(plan: Plan, answers: Sequence[Answer]) -> Drawing:
         axis.plot(*line, color=color, lw=1.5, ls="-" if high is not None else ":")
         filled = {"mfc": color if each.reached else "white", "color": color, "ms": 6}
         axis.plot(*point, "o" if each.reached else "^", **filled)
+        if not each.reached:
+            look = {"xytext": (6, -3), "textcoords": "offset points", "fontsize": style.SMALL}
+            axis.annotate(f"not within {plan.hours:g} h", point, va="top", **look)
     ends = [plan.hours if each.interval.high is None else each.interval.high for each in shown]
     most, label = 1.05 * max(ends), "scanner hours needed"
     if numbers:
-        axis.set(xlabel=fields[0], ylabel=label, ylim=(0, most))
+        axis.set(xlabel=with_unit(fields[0]), ylabel=label, ylim=(0, most))
         axis.set_xticks(places)
+        axis.margins(x=0.15)
     else:
         names = [style.in_figure(each.design, 44) for each in shown]
         axis.set_yticks(places, names)
-        axis.set(xlabel=label, xlim=(0, most), ylim=(len(shown) - 0.5, -0.5))
+        axis.set(xlabel=label, xlim=(0, 1.2 * most), ylim=(len(shown) - 0.5, -0.5))
     style.plain(axis)
     caption = (
         "Scanner hours needed by each design, with 95 % intervals; the best is blue. Dotted "

@@ -321,6 +321,12 @@ def value_in_words(name: str, value: Any) -> str:
     return f"{str(value).removesuffix('.0')}{f' {unit}' if unit in SYMBOLS else ''}"
 
 
+def with_unit(name: str) -> str:
+    """Return a field with its unit, as an axis is labelled."""
+    unit = unit_of(name)
+    return f"{name} ({unit})" if unit and name.rpartition(".")[2] != unit else name
+
+
 def unit_of(name: str) -> str:
     """Return the unit that the protocol's model states for a field, or nothing."""
     return fields().get(tuple(name.split(".")), {}).get("unit", "")

@@ -36,11 +36,12 @@ class Planned:
     """A plan and its answers, one for each design, the best first.
 
     `trials`, `hours`, `interval`, `reached`, `limit` and `sentence` are those of the best design:
-    see `Answer`.
+    see `Answer`. `results` has all curves, for `bciigl.report.plan_drawings`.
     """
 
     plan: Plan
     designs: list[Answer]
+    results: Results
 
     def __getattr__(self, name: str) -> Any:
         """Return what the best design's answer has."""
@@ -161,7 +162,7 @@ def run_plan(
         if people < last:
             stopped = stopped_designs(part, outcome.results, len(batches) - 1)
             plan = replace(plan, stopped={**plan.stopped, **stopped})
-    return Planned(part, outcome.rows), outcome
+    return Planned(part, outcome.rows, outcome.results), outcome
 
 
 def stopped_designs(plan: Plan, results: Results, looks: int) -> dict[int, int]:

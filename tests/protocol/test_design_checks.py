@@ -148,9 +148,8 @@ def test_late_response_warns_of_overlap():
 
 
 def test_too_few_trials_warn():
-    assert "task.trials" in warned(build(task={"trials": 191}))
-    assert "use 192 or more" in advice(build(task={"trials": 191}))[0].message
-    assert "task.trials" not in warned(build(task={"trials": 300}))
+    assert "use 120 or more" in advice(build(task={"trials": 119}))[0].message
+    assert "task.trials" not in warned(build(task={"trials": 120}))
     # with 20 options a guess matches once in 20, and 10 matches of each are needed
     assert "task.trials" in warned(build(task={"options": list(range(20)), "trials": 3999}))
     assert "task.trials" not in warned(build(task={"options": list(range(20)), "trials": 4000}))
@@ -167,7 +166,7 @@ def test_lapses_pull_the_match_rate_towards_half_and_warn():
     assert judged_match_rate(lapsing, 1 / 3) == pytest.approx(7 / 15)
     (finding,) = advice(lapsing)
     assert finding.path == ("task", "trials")
-    assert "0.47 +- 0.03" in finding.message
+    assert "0.47 +- 0.02" in finding.message
 
 
 def test_few_catch_trials_warn():

@@ -81,7 +81,7 @@ def test_designs_are_ranked_and_compared_in_the_same_people():
     assert worse.difference.clear and worse.difference.hours == pytest.approx(0.16)
     best, other = mine.rows(results(mine, [slow, slow[::-1]]))
     assert not other.difference.clear
-    found = Planned(mine, [best, other]).as_dict()
+    found = Planned(mine, [best, other], {}).as_dict()
     assert found["best"] == best.varied and len(found["designs"]) == 2
     assert json.loads(json.dumps(found)) == found
 
