@@ -157,7 +157,7 @@ def test_too_few_trials_warn():
 
 def test_catch_trials_are_not_learned_from():
     catch = {"share": 0.8, "match_rate": 0.5}
-    assert "task.trials" in warned(build(task={"trials": 900, "catch": catch}))
+    assert "task.trials" in warned(build(task={"trials": 599, "catch": catch}))
 
 
 def test_lapses_pull_the_match_rate_towards_half_and_warn():
