@@ -17,7 +17,8 @@ STRIDE = 4
 """Only every so many lengths are looked at while the target is missed."""
 IN_A_ROW = 5
 """Lengths that must be surely above the target: the bound allows for the test trials alone, and a
-learner may still fall back. After 3 lengths one person in 50 did, after 5 none (benchmarks)."""
+learner may still fall back. Of 48 people one did so after 3 lengths, none
+after 5, which was chosen on the same 48 (benchmarks/planning.py has others)."""
 ERROR = 0.005
 """The error rate of each bound by which a person is decided early."""
 
