@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 from bciigl.base.threads import one_thread
 from bciigl.protocol import load
 from bciigl.study import run_study
-from bciigl.study.plan import Plan
+from bciigl.study.plan import HOURS, Plan
 from bciigl.study.plan_answer import Need, interval_of, needs_of_designs, ranks
 from bciigl.study.plan_person import Person
 from bciigl.study.plan_search import Look, accuracy_bounds, first_reached, lengths, search
@@ -55,7 +55,7 @@ def calibration(found: list[Need], size: int = SIZE, power: float = 0.9) -> dict
     inside, width, bounded = [], [], []
     for group in groups:
         middle = sorted(each.hours for each in group)[ranks(size, power)[0] - 1]
-        low, high = interval_of(group, power)
+        low, high = interval_of(group, power, HOURS)
         inside.append(low <= true and (high is None or true <= high))
         bounded.append(high is not None)
         width.append(np.inf if high is None else (high - low) / middle)
@@ -111,8 +111,8 @@ def report(calibrated: list[dict], stopped: list[dict], people: int) -> str:
         "# How often a plan is right",
         "",
         "Made by `OMP_NUM_THREADS=1 python benchmarks/planning.py FOLDER`. The plan is the default",
-        f"one of number_guessing: 80 %, 9 in 10 people, noise 1, 3 hours. {PLANS} plans of people",
-        f"from {people - REFERENCE}, against a reference of {REFERENCE} other people.",
+        f"one of number_guessing: 80 %, 9 in 10 people, noise 1, 3 hours. {PLANS} plans, each of",
+        f"people drawn at random from {people - REFERENCE}, against {REFERENCE} other people.",
         "",
         "| people of a plan | true hours | in the interval | wanted | median width | wanted |"
         " bounded above |",

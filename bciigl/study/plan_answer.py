@@ -11,9 +11,8 @@ from scipy.stats import binom
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.study.grid import in_words
-from bciigl.study.plan_search import Goal, Look, first_reached, lengths
+from bciigl.study.plan_search import Goal, Look, first_reached
 from bciigl.study.plan_sentence import sentence
-from bciigl.study.plan_time import hours_of
 from bciigl.study.statistics import TAIL
 
 if TYPE_CHECKING:
@@ -119,14 +118,12 @@ class Answer:
 
 
 class Need(NamedTuple):
-    """Scanner hours that a person needs, infinite if not reached, and those of the length before.
+    """Scanner hours that a person needs, infinite if not reached.
 
-    What is needed lies between the two: lengths between them were not looked at. `trusted` are the
-    hours after which the learner trusts itself as well.
+    `trusted` are the hours after which the learner trusts itself as well.
     """
 
     hours: float
-    before: float
     trials: int | None
     trusted: float
 
@@ -151,20 +148,17 @@ def ranks(people: int, power: float) -> tuple[int, int, int | None]:
     return math.ceil(round(power * people, 9)), low, high
 
 
-def need_of(cell: "PlanCell", result: "PlanResult", most: float) -> Need:
-    """Return what one person needs, of whom sessions had at most so many hours."""
+def need_of(cell: "PlanCell", result: "PlanResult") -> Need:
+    """Return what one person needs."""
     found = first_reached(result.looks, cell.goal)
     if found is None:
-        return Need(math.inf, most, None, math.inf)
-    grid = lengths(cell.protocol.task.trials)
-    place = grid.index(found.trials)
-    before = hours_of(cell.protocol, grid[place - 1]) if place else 0.0
+        return Need(math.inf, None, math.inf)
     trusted = math.inf
     for each in reversed(result.looks):
         if each.trials < found.trials or not each.trusted:
             break
         trusted = each.hours
-    return Need(found.hours, before, found.trials, trusted)
+    return Need(found.hours, found.trials, trusted)
 
 
 def answers(plan: "Plan", results: Mapping[str, "PlanResult"]) -> list[Answer]:
@@ -193,7 +187,7 @@ def needs_of_designs(
     found: dict[int, dict[int, Need]] = {}
     for cell in plan.cells:
         if cell.key in results:
-            need = need_of(cell, results[cell.key], plan.hours)
+            need = need_of(cell, results[cell.key])
             found.setdefault(cell.design, {})[cell.repeat] = need
     return dict(sorted(found.items()))
 
@@ -246,7 +240,7 @@ def _answer(
         sum(math.isfinite(each.hours) for each in needs),
         found.trials,
         found.hours if reached else None,
-        interval_of(needs, plan.power),
+        interval_of(needs, plan.power, plan.hours),
         reached,
         _finite(sorted(each.trusted for each in needs)[place - 1]),
         limit,
@@ -256,15 +250,12 @@ def _answer(
     return replace(answer, sentence=sentence(plan, answer, missed))
 
 
-def interval_of(needs: Sequence[Need], power: float) -> Interval:
-    """Return the 95 % interval of the hours that a share of people need.
-
-    The lower end is the length before the one that reached the target, as nobody looked between.
-    """
+def interval_of(needs: Sequence[Need], power: float, most: float) -> Interval:
+    """Return the 95 % interval of the hours that a share of people need, of `most` hours."""
     _, low, high = ranks(len(needs), power)
-    before, hours = sorted(each.before for each in needs), sorted(each.hours for each in needs)
+    hours = sorted(each.hours for each in needs)
     upper = math.inf if high is None else hours[high - 1]
-    return Interval(before[low - 1] if low else 0.0, _finite(upper))
+    return Interval(min(hours[low - 1], most) if low else 0.0, _finite(upper))
 
 
 def _finite(value: float) -> float | None:
