@@ -30,8 +30,11 @@ def planned(recordings: Recordings, protocol: Protocol, when: Timetable | None) 
     if when is not None:
         return when
     frames = max(len(each) for each in recordings.values())
-    seconds = frames * protocol.timing.tr - protocol.timing.burn_in
-    return timetable(protocol, max(math.ceil(seconds / schedule.trial_seconds(protocol)), 0))
+    timing = protocol.timing
+    # A run may end anywhere in its last frame.
+    seconds = (frames - 1) * timing.tr - timing.burn_in - timing.cool_down
+    begun = math.floor(round(seconds / schedule.trial_seconds(protocol), 6)) + 1
+    return timetable(protocol, max(begun, 0))
 
 
 def checked(frames: Frames, protocol: Protocol, needed: Collection[str]) -> Recordings:

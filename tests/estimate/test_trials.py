@@ -482,3 +482,12 @@ def test_causal_context_knows_nothing_of_the_guess_but_one_from_the_whole_run_do
     assert told(causal) == pytest.approx(100 / 3, abs=4)
     # The ridge lends the imagination some of the perception that follows: 66.5 % in a prototype.
     assert told(whole) > 50
+
+
+def test_no_trials_are_estimated_in_the_rest_after_a_run():
+    for tr in (0.7, 1.5):
+        mine = protocol(timing={"tr": tr, "cool_down": 30.0})
+        frames = recorded(mine)
+        for estimate in (contexts, feedback):
+            known = estimate(frames, mine, when=timetable(mine, 4))
+            np.testing.assert_array_equal(estimate(frames, mine), known)
