@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
 
 from bciigl.estimate import glm
 from bciigl.estimate.calibration import Calibration
@@ -16,6 +17,8 @@ from bciigl.protocol.timetable import timetable
 AUTOCORRELATION = 0.3
 # As many are looked at, about: enough for all trials to count alike.
 FRAMES = 800
+# The weights of this many frames are computed at once: a run can have 30 000 of them.
+BLOCK = 1000
 
 
 class Efficiency(NamedTuple):
@@ -50,20 +53,23 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
     when = timetable(protocol, trials, "train", 1)
     frames = when.frames(protocol.timing.tr)
     # Estimates are weighted sums of frames: those of single frames are the weights.
-    lone = np.eye(frames)
-    given = dict.fromkeys(series(protocol), lone) if len(series(protocol)) > 1 else lone
-    known = Calibration(autocorrelation=AUTOCORRELATION)
-    weights = {"imagination": contexts(given, protocol, known, when)}
+    estimates = {"imagination": contexts}
     if "judgment" in protocol.task.events and protocol.feedback.judgment:
-        weights["judgment"] = feedback(given, protocol, known, when)
-    lag = np.abs(np.subtract.outer(np.arange(frames), np.arange(frames)))
-    noise = AUTOCORRELATION**lag
+        estimates["judgment"] = feedback
+    known = Calibration(autocorrelation=AUTOCORRELATION)
+    blocks: dict[str, list[np.ndarray]] = {kind: [] for kind in estimates}
+    for first in range(0, frames, BLOCK):
+        lone = np.eye(frames, min(BLOCK, frames - first), -first)
+        given = dict.fromkeys(series(protocol), lone) if len(series(protocol)) > 1 else lone
+        for kind, estimate in estimates.items():
+            blocks[kind].append(estimate(given, protocol, known, when))
     session = protocol.task.trials
     per_hour = session / session_hours(protocol, session)
     found = {}
-    for kind, each in weights.items():
+    for kind, mine in blocks.items():
+        each = np.concatenate(mine, axis=1)
         kinds = next(mine for mine in series(protocol).values() if kind in mine)
-        _, window, _ = series_events(protocol, kinds, when).window(lone, 0, frames)
+        _, window, _ = series_events(protocol, kinds, when).window(np.zeros((frames, 1)), 0, frames)
         told = each @ glm.responses(window)
         told = np.pad(told, ((0, 0), (0, trials * len(kinds) - told.shape[1])))
         told = told.reshape(trials, trials, len(kinds))
@@ -72,7 +78,9 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
         # What was guessed is known: seeing it is no noise.
         told[mine] = 0.0
         other = protocol.brain.cnr**2 * (told**2).sum(axis=(1, 2))
-        variance = np.einsum("tf,fg,tg->t", each, noise, each) + other
+        # The noise of frames resembles that of the frames before: AR(1).
+        before = lfilter([1.0], [1.0, -AUTOCORRELATION], each, axis=1)
+        variance = (each * (2 * before - each)).sum(axis=1) + other
         precision = float(np.mean(gain**2 / variance))
         lone_one = 1 / precision if precision else float("inf")
         found[kind] = Efficiency(lone_one, lone_one / per_hour)
