@@ -31,7 +31,7 @@ REGION = Region(
 
 def frames_per_run(protocol: Protocol, trials: int) -> int:
     """Return how many frames a run of trials has, where all runs are alike."""
-    return timetable(protocol, trials).frames(protocol.timing.tr)
+    return timetable(protocol, trials, "train").frames(protocol.timing.tr)
 
 
 def small(**sections) -> Protocol:

@@ -25,11 +25,12 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     protocol, kinds = dataset.protocol, dataset.protocol.task.events
     run = int(dataset.sessions["train"].interactions.run[0])
     frames = dataset.frames("train", run)
-    events = [each for each in dataset.events("train", run) if each.trial <= TRIALS]
+    happened = dataset.events("train", run)
+    events = [each for each in happened if each.trial <= TRIALS]
     truth = dataset.run_truth("train", run)
     shown = max(each.trial for each in events)
-    trials = int((dataset.sessions["train"].interactions.run == run).sum())
-    when = timetable(protocol, max(trials, shown), "train", run)
+    # All trials: interactions lack those that are of no use.
+    when = timetable(protocol, max(each.trial for each in happened), "train", run)
     end = when.starts[shown]
     separate = isinstance(frames, dict)
     series = {(kind,): frames[kind] for kind in kinds} if separate else {tuple(kinds): frames}

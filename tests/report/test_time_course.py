@@ -5,9 +5,11 @@ import shutil
 import nibabel
 import numpy as np
 import pytest
-from recordings import small, write_made_up
+from recordings import made_up_estimates, small, write_made_up
 
+from bciigl.protocol.timetable import timetable
 from bciigl.recording import open_dataset
+from bciigl.recording.bids import write_estimates
 from bciigl.report.time_course import percent_change, time_course_drawing
 
 CATCH = {"catch": {"share": 0.5}}
@@ -77,6 +79,17 @@ def test_separate_recordings_have_a_panel_each(separate):
         assert len(axis.patches) == 3
     asked = sum(not each.catch for each in trials[:3])
     assert len(drawing.figure.axes[0].lines) == 1 + asked  # no decision in catch trials
+
+
+def test_times_are_those_of_all_trials_though_some_are_of_no_use(tmp_path):
+    mine = small(task=CATCH, timing={"null_trials": 0.5})
+    written = write_made_up(tmp_path, mine)
+    context, feedback = made_up_estimates(written["train", 1])
+    context[3] = np.nan
+    write_estimates(tmp_path, mine, ("train", 1), context, feedback)
+    (axis,) = time_course_drawing(open_dataset(tmp_path)).figure.axes
+    when = timetable(mine, 4, "train", 1)
+    assert axis.get_xlim() == (0, when.starts[3])
 
 
 def test_without_truth_nothing_is_told_of_the_persons_mind(tmp_path):
