@@ -18,7 +18,7 @@ from bciigl.estimate import Calibration
 from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.design_checks import known_match_rate
-from bciigl.protocol.schedule import run_count, series, session_trials
+from bciigl.protocol.schedule import is_regular, run_count, series, session_trials
 from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import read_calibration
@@ -120,12 +120,15 @@ class Dataset:
         events, shown = self.events(session, run), {}
         trials = max((event.trial for event in events), default=0)
         onsets = timetable(self.protocol, trials, session, run).onsets
+        # Random times are of the same seed only if they are the same to the millisecond.
+        most = self.protocol.timing.tr / 2 if is_regular(self.protocol) else 0.001
         for event in events:
             planned = onsets[event.kind][event.trial - 1] if event.kind in onsets else np.nan
-            if not abs(event.onset - planned) < self.protocol.timing.tr / 2:
+            if not abs(event.onset - planned) < most:
                 raise DatasetError(
                     f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "
-                    f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s"
+                    f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s; "
+                    "give the protocol the seed and the timing of the recording"
                 )
             (action,) = _places(self.folder, [event.guess], options)
             shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)

@@ -1,6 +1,7 @@
 """Datasets that are read back, and those that cannot be."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,15 @@ def test_trials_without_an_estimate_are_left_out_with_their_truth(folder):
     for name in ("meant", "imagined", "match", "judged"):
         found, known = (getattr(each.truth, name) for each in (after, before))
         np.testing.assert_array_equal(found, known[left])
+
+
+def test_random_times_of_another_seed_are_refused_however_close(tmp_path):
+    mine = small(timing={"jitter": 0.01})
+    write_made_up(tmp_path, mine)
+    dataset = open_dataset(tmp_path)
+    assert len(dataset.shown("train", 1)) == 4
+    with pytest.raises(DatasetError, match="the seed and the timing of the recording"):
+        replace(dataset, protocol=mine.model_copy(update={"seed": 1})).shown("train", 1)
 
 
 def test_dataset_of_version_0_1_is_read(folder):
