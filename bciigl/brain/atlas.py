@@ -13,8 +13,10 @@ from bciigl.brain.images import Image, ImageError, read_image
 MOST_BYTES = 5_000_000
 """Far more than any list of labels needs."""
 
-# Index, name, and colours as in FreeSurfer's tables; names may hold spaces.
-_LINE = re.compile(r"\s*(\d{1,10})\s+(\S.*?)(?:\s+\d+){0,4}\s*")
+# Index and name, which may hold spaces and end in numbers, as colours do.
+_LINE = re.compile(r"\s*(\d{1,10})\s+(\S.*?)\s*")
+# Colours as in FreeSurfer's tables, with opacity or without.
+_COLOURS = (4, 3)
 
 
 class AtlasError(BciiglError):
@@ -36,7 +38,8 @@ def read_names(path: str | os.PathLike) -> list[tuple[int, str]]:
     """Return index and name of the labels that a text file lists.
 
     It is a TSV file with the columns index and name, as in BIDS (``*_dseg.tsv``), or has lines of
-    index, name and colours, as FreeSurfer's tables have.
+    index, name and colours, as FreeSurfer's tables have. Numbers at the end of all lines are taken
+    for colours if they are three or four and most names differ without them.
     """
     path = Path(path)
     try:
@@ -55,31 +58,33 @@ def read_names(path: str | os.PathLike) -> list[tuple[int, str]]:
         places = head.index("index"), head.index("name")
         found = [_cells(path, line, row, places) for line, row in rows[1:]]
     else:
-        found = [_of_line(path, line, row) for line, row in rows]
+        found = _without_colours([_of_line(path, line, row) for line, row in rows])
     if not found:
         raise AtlasError(f"{path}: lists no labels")
     return found
 
 
-def find_label(wanted: int | str, names: list[tuple[int, str]], path: object) -> list[int]:
-    """Return the indices of the labels of that name in the list of a file."""
-    found = [index for index, name in names if name == wanted]
+def find_label(wanted: int | str, names: list[tuple[int, str]], path: object) -> int:
+    """Return the index of the label of that name in the list of a file."""
+    found = sorted({index for index, name in names if name == wanted})
     if not found:
         known = [name for _, name in names]
         some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
         near = did_you_mean(wanted, known) or f"; it has {some}"
         raise AtlasError(f"no label {wanted!r} in {path}{near}")
-    return found
+    if len(found) > 1:
+        numbers = ", ".join(map(str, found))
+        message = f"the labels {numbers} are all called {wanted!r} in {path}"
+        raise AtlasError(f"{message}; give the number of one as label")
+    return found[0]
 
 
-def on_grid(
-    atlas: Image, indices: list[int], shape: tuple[int, ...], affine: np.ndarray
-) -> np.ndarray:
-    """Return where labels lie on another grid, bool (x, y, z), by its nearest neighbours.
+def on_grid(atlas: Image, index: int, shape: tuple[int, ...], affine: np.ndarray) -> np.ndarray:
+    """Return where a label lies on another grid, bool (x, y, z), by its nearest neighbours.
 
     `affine` (4, 4) maps that grid to the mm of the atlas.
     """
-    inside = np.isin(atlas.data, indices).view(np.uint8)
+    inside = (atlas.data == index).view(np.uint8)
     to_atlas = np.linalg.inv(atlas.affine) @ affine
     found = ndimage.affine_transform(
         inside, to_atlas[:3, :3], to_atlas[:3, 3], shape, order=0, mode="grid-constant"
@@ -103,3 +108,14 @@ def _of_line(path: Path, line: int, row: str) -> tuple[int, str]:
         message = "should be a label's index and name, or the file a TSV with these two columns"
         raise AtlasError(f"{path}:{line}: {message}, got {shortened(printable(row))}")
     return int(found[1]), found[2]
+
+
+def _without_colours(found: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return index and name of lines that may all end in colours."""
+    for count in _COLOURS:
+        colours = re.compile(rf"(\S.*?)(?:\s+\d+){{{count}}}")
+        matches = [colours.fullmatch(text) for _, text in found]
+        names = [match[1] for match in matches if match]
+        if len(names) == len(found) and len(set(names)) > len(found) / 2:
+            return [(index, name) for (index, _), name in zip(found, names, strict=True)]
+    return found

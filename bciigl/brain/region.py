@@ -170,7 +170,7 @@ def _ball(wanted: Sphere, subject: Subject) -> np.ndarray:
 
 def _labelled(wanted: Atlas, subject: Subject, folder: Path) -> np.ndarray:
     path = folder / wanted.file
-    atlas, indices = read_atlas(path), [wanted.label]
+    atlas, index = read_atlas(path), wanted.label
     if isinstance(wanted.label, str):
         names = folder / wanted.labels if wanted.labels else _beside(path)
         try:
@@ -178,19 +178,19 @@ def _labelled(wanted: Atlas, subject: Subject, folder: Path) -> np.ndarray:
         except AtlasError as error:
             raise RegionError(str(error), "labels") from error
         try:
-            indices = find_label(wanted.label, listed, names)
+            index = find_label(wanted.label, listed, names)
         except AtlasError as error:
             raise RegionError(str(error), "label") from error
-    voxels = np.argwhere(on_grid(atlas, indices, subject.shape, subject.mni_affine))
+    voxels = np.argwhere(on_grid(atlas, index, subject.shape, subject.mni_affine))
     if not len(voxels):
         held = np.unique(atlas.data[atlas.data > 0])
-        if np.isin(indices, held).any():
+        if index in held:
             grid = f"the grid of subject {subject.name}: is it in the same space, and large enough"
             raise RegionError(f"{path}: label {wanted.label!r} has no voxel on {grid}?", "label")
         numbers = f"{held[0]:g} to {held[-1]:g}" if len(held) else "0 only"
         message = f"holds no voxel of label {wanted.label!r}"
         if isinstance(wanted.label, str):
-            message += f", number {', '.join(map(str, indices))} in {names}"
+            message += f", number {index} in {names}"
         raise RegionError(f"{path}: {message}; its labels are {numbers}", "label")
     return voxels
 

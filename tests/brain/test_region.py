@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from heads import head
 
-from bciigl.brain.atlas import on_grid
+from bciigl.brain.atlas import on_grid, read_names
 from bciigl.brain.images import Image, ImageError, read_image, write_image
 from bciigl.brain.region import Region, RegionError, describe, find_region
 from bciigl.brain.subject import load_subject
@@ -179,8 +179,21 @@ def test_label_of_an_atlas_on_another_grid_is_put_onto_the_subject_s(tmp_path):
 
 def test_atlas_reaches_to_the_edges_of_its_outermost_voxels():
     atlas = Image(np.ones((2, 2, 2), np.uint8), np.eye(4), None)
-    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.4 * np.eye(4, k=3)).all()
-    assert on_grid(atlas, [1], (2, 2, 2), np.eye(4) + 0.6 * np.eye(4, k=3)).sum() == 4
+    assert on_grid(atlas, 1, (2, 2, 2), np.eye(4) + 0.4 * np.eye(4, k=3)).all()
+    assert on_grid(atlas, 1, (2, 2, 2), np.eye(4) + 0.6 * np.eye(4, k=3)).sum() == 4
+
+
+def test_names_of_labels_may_end_in_numbers_as_colours_do(tmp_path):
+    table = tmp_path / "table.txt"
+    for text, names in {
+        "1 BA 44\n2 BA 45": ["BA 44", "BA 45"],
+        "1 Area 44 255 0 0\n2 Area 45 0 255 0": ["Area 44", "Area 45"],
+        "1 Area 44 255 0 0 0\n2 Rest\t0 255 0 0": ["Area 44", "Rest"],
+        "1 air 1 2 3 0\n2 air 3 2 1 0\n3 fire 0 0 0 0": ["air", "air", "fire"],
+        "1 44 1 2 3\n2 air 3 2 1": ["44", "air"],
+    }.items():
+        table.write_text(text)
+        assert read_names(table) == list(enumerate(names, start=1))
 
 
 def test_atlas_that_cannot_be_used_is_refused(tmp_path):
@@ -192,6 +205,7 @@ def test_atlas_that_cannot_be_used_is_refused(tmp_path):
     write_image(tmp_path / "four.nii", np.ones((2, 2, 2, 2), np.uint8), subject.affine)
     for name, text in {
         "names.tsv": "index\tname\n5\tair\n6\tfire\n",
+        "two.tsv": "index\tname\n5\tair\n7\tair\n",
         "bad.tsv": "index\tname\nfive\tair\n",
         "bad.txt": "5 air\nair\n",
         "none.txt": "# nothing\n",
@@ -206,6 +220,7 @@ def test_atlas_that_cannot_be_used_is_refused(tmp_path):
         ({"label": 9}, "no voxel of label 9; its labels are 5 to 5", "label"),
         ({"label": "fire", "labels": "names.tsv"}, "'fire', number 6 in .*names.tsv", "label"),
         ({"label": "water", "labels": "names.tsv"}, "in .*names.tsv; it has air, fire", "label"),
+        ({"label": "air", "labels": "two.tsv"}, "5, 7 are all called 'air' in .*number", "label"),
         ({"label": "air"}, "no air.tsv and no air.txt beside", "label"),
         ({"label": "air", "labels": "bad.tsv"}, "bad.tsv:2: .*, got 'five", "labels"),
         ({"label": "air", "labels": "bad.txt"}, "bad.txt:2: .*, got 'air'", "labels"),
