@@ -66,7 +66,10 @@ def timetable(
     """
     regular, timing = schedule.is_regular(protocol), protocol.timing
     if not regular and session is None:
-        raise BciiglError("times differ from run to run (timing.jitter): say which run it is")
+        raise BciiglError(
+            "times differ from run to run (jitter or null trials): give the session and the run, or "
+            "when=timetable(protocol, trials, session, run)"
+        )
     if regular:
         starts = timing.burn_in + np.arange(trials + 1) * schedule.trial_seconds(protocol)
         offsets, nulls = schedule.event_offsets(protocol), np.zeros(0)
@@ -90,7 +93,8 @@ def _irregular(
 ) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Return when trials begin and end, the offsets of their events, and when null trials begin.
 
-    The same seed gives a longer run the same jitter. Times are in whole milliseconds.
+    The same seed gives a longer run the same jitter, but other places of null trials. Times are in
+    whole milliseconds.
     """
     timing, steps = protocol.timing, schedule.steps(protocol)
     share = seed.rng("jitter").random((trials, len(steps)))

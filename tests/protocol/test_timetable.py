@@ -83,7 +83,7 @@ def test_jitter_is_of_the_seed_and_of_the_run():
         assert (one.starts[1:] != timetable(mine, 20, *other).starts[1:]).all()
     another = mine.model_copy(update={"seed": 1})
     assert (one.starts[1:] != timetable(another, 20, "train", 1).starts[1:]).all()
-    with pytest.raises(BciiglError, match="say which run"):
+    with pytest.raises(BciiglError, match="when=timetable"):
         timetable(mine, 20)
 
 
