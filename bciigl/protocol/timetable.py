@@ -67,8 +67,8 @@ def timetable(
     regular, timing = schedule.is_regular(protocol), protocol.timing
     if not regular and session is None:
         raise BciiglError(
-            "times differ from run to run (jitter or null trials): give the session and the run, or "
-            "when=timetable(protocol, trials, session, run)"
+            "times differ from run to run (jitter or null trials): give the session and the run, "
+            "or when=timetable(protocol, trials, session, run)"
         )
     if regular:
         starts = timing.burn_in + np.arange(trials + 1) * schedule.trial_seconds(protocol)
