@@ -141,9 +141,10 @@ def _form(value: Any) -> str | None:
         return next(name for name, form in _FORMS.items() if type(value) is form)
     if not isinstance(value, dict) or not value.keys() & set(KEYS):
         return None
-    if {"mean", "sd"} & value.keys():
-        return "normal"
-    return "lognormal" if {"median", "spread"} & value.keys() else "uniform"
+    normal, lognormal = ({"mean", "sd"} & value.keys(), {"median", "spread"} & value.keys())
+    if normal and lognormal:
+        return None
+    return "normal" if normal else "lognormal" if lognormal else "uniform"
 
 
 Distribution = Annotated[
@@ -245,9 +246,15 @@ def _problem(name: str, field: dict[str, Any], distribution: Uniform | Normal | 
         between = f"between low ({low:g}) and high ({high:g})"
         return f"{middle} should be {between}, got {distribution.middle:g}"
     above, below = field.get("exclusiveMinimum", -math.inf), field.get("exclusiveMaximum", math.inf)
-    within = f"{name} is {field_range(field)}"
+    within = f"but {name} is {field_range(field)}"
     if low < field.get("minimum", -math.inf) or low <= above:
-        return f"leaves the field's range: low is {low:g}, but {within}; raise low"
-    if high > field.get("maximum", math.inf) or high >= below:
-        return f"leaves the field's range: high is {high:g}, but {within}; lower high"
-    return ""
+        end = "low", "below", f"{low:g}, {within}", "raise"
+    elif high > field.get("maximum", math.inf) or high >= below:
+        end = "high", "above", f"{high:g}, {within}", "lower"
+    else:
+        return ""
+    key, side, why, change = end
+    if getattr(distribution, key) is not None:
+        return f"leaves the field's range: {key} is {why}; {change} {key}"
+    middle = "mean" if isinstance(distribution, Normal) else "median"
+    return f"leaves the field's range: 2 SDs {side} the {middle} is {why}; add {key} within that"
