@@ -21,6 +21,9 @@ Position = tuple[int, int]
 NIFTI_FRAMES = 32_767
 """Most volumes that a NIfTI-1 file can hold."""
 
+LONGEST_WAIT = 60
+"""Seconds of jitter in a trial, beyond which a protocol is warned of."""
+
 
 class Finding(NamedTuple):
     """One problem of a protocol: the field to change, what is wrong, and how to correct it."""
@@ -44,6 +47,7 @@ def advice(protocol: Protocol) -> list[Finding]:
         _peak,
         _too_little_to_learn_from,
         _long_run,
+        _long_wait,
         _silent_judgment,
         _seen_and_judged_as_one,
         _never_learns,
@@ -152,13 +156,18 @@ def _one_time_for_all(protocol: Protocol) -> Iterator[Finding]:
     kinds = ("imagination", "perception", "judgment")
     own = [kind for kind in kinds if getattr(timing, kind) != type(timing.imagination)()]
     fields = [*own, *(each for each in ("jitter", "iti", "null_trials") if getattr(timing, each))]
-    for each in fields:
-        needs = "recording: shared" if separate else "estimate: glm or frame"
-        yield Finding(
-            ("timing", each),
-            f"all events have the times timing.event and timing.isi here; use {needs}",
-            (("recording",),) if separate else (("estimate",),),
-        )
+    if not fields:
+        return
+    here, needs = "recording: separate", "recording: shared"
+    if not separate:
+        here, needs = "estimate: window", "estimate: glm or frame"
+    named = ", ".join(f"timing.{each}" for each in fields)
+    yield Finding(
+        ("timing", fields[0]),
+        f"does not go with {here}, in which all events have the times timing.event and timing.isi; "
+        f"use {needs}, or leave out {named}",
+        (("timing",), ("recording",) if separate else ("estimate",)),
+    )
 
 
 def _longest_run(protocol: Protocol) -> int:
@@ -245,6 +254,13 @@ def _long_run(protocol: Protocol) -> Iterator[Finding]:
     if minutes > 60:
         message = f"a run lasts {minutes:.0f} minutes without pause; "
         yield Finding(("task", "trials_per_run"), message + "few people lie still for more than 60")
+
+
+def _long_wait(protocol: Protocol) -> Iterator[Finding]:
+    jitter = sum(step.jitter for step in schedule.steps(protocol))
+    if jitter > LONGEST_WAIT:
+        message = f"jitter can make a trial {jitter:g} s longer; few people stay attentive for more"
+        yield Finding(("timing",), f"{message} than {LONGEST_WAIT}")
 
 
 def _seen_and_judged_as_one(protocol: Protocol) -> Iterator[Finding]:

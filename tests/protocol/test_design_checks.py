@@ -191,3 +191,14 @@ def test_agent_that_never_acts_on_what_it_learns_warns():
 
 def test_shipped_protocols_are_beyond_reproach():
     assert not {name: found for name in shipped() if (found := warned(load(name)))}
+
+
+def test_times_that_differ_need_one_series():
+    timing = {"jitter": 1.0, "iti": 2.0}
+    said = refused(timing=timing, recording="separate")
+    assert said.startswith("timing.jitter") and "leave out timing.jitter, timing.iti" in said
+
+
+def test_long_jitter_is_warned_of():
+    assert "timing" not in warned(build(timing={"jitter": 20.0}))
+    assert "timing" in warned(build(timing={"jitter": 21.0}))
