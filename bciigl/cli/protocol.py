@@ -95,6 +95,7 @@ def _echo(report: CheckReport) -> None:
 
 def _in_words(protocol: Protocol) -> str:
     from bciigl.protocol.recorded import caveat
+    from bciigl.protocol.schedule import steps
     from bciigl.protocol.summary import summary
 
     facts = summary(protocol)
@@ -105,6 +106,9 @@ def _in_words(protocol: Protocol) -> str:
         f"\n  people differ in {name}: {words}" for name, words in facts["population"].items()
     )
     said = caveat(protocol)
+    guess, jitter = facts["decision_seconds"], steps(protocol)[0].jitter
+    seconds = f"{round(facts['trial_seconds'], 1):g} s a trial"
+    late = f" to {guess + jitter:g}" if jitter and protocol.timing.decision is None else ""
     scanner = (
         f"a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
         f" {facts['test_scanner_hours']:.1f} h more to test"
@@ -112,8 +116,8 @@ def _in_words(protocol: Protocol) -> str:
     return (
         f"  {len(protocol.task.options)} options ({options}), guesses by chance match"
         f" {facts['chance']:.1f} % of the time\n"
-        f"  {facts['trials']} trials{catch} in {runs}, {facts['trial_seconds']:g} s a trial;"
-        f" the agent guesses {facts['decision_seconds']:g} s into it\n"
+        f"  {facts['trials']} trials{catch} in {runs}, {seconds};"
+        f" the agent guesses {guess:g}{late} s into it\n"
         f"  {said or scanner}{people}"
     )
 

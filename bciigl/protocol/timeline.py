@@ -3,43 +3,54 @@
 import math
 
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import decision_time, durations, event_offsets, steps, trial_seconds
+from bciigl.protocol.schedule import decision_time, durations, event_offsets, steps
 
 WIDTH = 54
 MARKS = {"imagination": "I", "perception": "P", "judgment": "J"}
+BOTH = "B"
 
 
 def timeline(protocol: Protocol) -> list[str]:
-    """Return lines that show one trial: each event, pauses, and when the agent guesses."""
+    """Return lines that show one trial: each event, pauses, and when the agent guesses.
+
+    Where each kind of event has a series of its own there is no picture.
+    """
     lasts, offsets = durations(protocol), event_offsets(protocol)
     parts = steps(protocol)
-    separate = protocol.recording == "separate"
-    end = trial_seconds(protocol) if separate else sum(p.seconds for p in parts)
-    guess = decision_time(protocol)
-    step = _unit(end)
-    columns = math.ceil(round(end / step, 6))
-    row = ["."] * columns
-    for kind in reversed(offsets):  # imagination is drawn over what begins with it
-        first = int(offsets[kind] / step)
-        last = max(math.ceil(round((offsets[kind] + lasts[kind]) / step, 6)), first + 1)
-        row[first:last] = MARKS[kind] * (min(last, columns) - first)
-    pointer = min(int(guess / step), columns - 1) * " " + "^ guess"
-    lines = [f"one trial, a character is {step:g} s:", f"|{''.join(row)}|", f" {pointer}"]
+    lines = ["one trial; each kind of event has a series of its own:"]
+    if protocol.recording != "separate":
+        lines = _picture(protocol, sum(part.seconds for part in parts))
     for part in parts:
         for kind in part.kinds:
             pause = part.seconds - lasts[kind] - (protocol.timing.iti if part is parts[-1] else 0)
-            if separate:
-                pause = end - offsets[kind] - lasts[kind]
             longer = f", up to {part.jitter:g} s longer" if part.jitter else ""
             lines.append(
                 f"{MARKS[kind]} {kind}: from {offsets[kind]:g} s, lasts {lasts[kind]:g} s, "
                 f"then {max(pause, 0):g} s of pause{longer}"
             )
+        if len(part.kinds) > 1:
+            lines.append(f"{BOTH} {' and '.join(part.kinds)} together")
     if protocol.timing.iti:
         lines.append(f"  then {protocol.timing.iti:g} s between trials")
     if protocol.timing.null_trials:
         lines.append(f"  and {protocol.timing.null_trials:g} null trials for each trial")
     return lines
+
+
+def _picture(protocol: Protocol, end: float) -> list[str]:
+    """Return a trial that ends after so many seconds, drawn as a line of characters."""
+    lasts, offsets = durations(protocol), event_offsets(protocol)
+    step = _unit(end)
+    columns = math.ceil(round(end / step, 6))
+    row = ["."] * columns
+    for kind in reversed(offsets):  # what begins first is drawn over what follows
+        first = int(offsets[kind] / step)
+        last = max(math.ceil(round((offsets[kind] + lasts[kind]) / step, 6)), first + 1)
+        for place in range(first, min(last, columns)):
+            both = kind == "perception" and protocol.timing.together and row[place] != "."
+            row[place] = BOTH if both else MARKS[kind]
+    pointer = min(int(decision_time(protocol) / step), columns - 1) * " " + "^ guess"
+    return [f"one trial, a character is {step:g} s:", f"|{''.join(row)}|", f" {pointer}"]
 
 
 def _unit(seconds: float) -> float:

@@ -49,6 +49,20 @@ def test_designs_can_be_compared_before_anything_is_simulated(bciigl):
     assert tight["summary"]["scanner_hours"] < usual["summary"]["scanner_hours"]
 
 
+def test_picture_shows_what_begins_together_and_when_guesses_are_made(bciigl):
+    def check(*changes: str) -> str:
+        given = [word for each in changes for word in ("--set", each)]
+        return bciigl("protocol", "check", "number_guessing", *given).stdout
+
+    jitter = "timing.imagination.jitter=3", "timing.jitter_distribution=exponential"
+    output = check("timing.together=true", "timing.perception.duration=3", *jitter)
+    assert "19.8 s a trial; the agent guesses 9 to 12 s into it" in output
+    assert "|IIII..............BBBBPP..............|" in output
+    assert "B perception and judgment together" in output
+    output = check("recording=separate")
+    assert "each kind of event has a series of its own" in output and "^ guess" not in output
+
+
 def test_catch_trials_are_counted(bciigl):
     output = bciigl("protocol", "check", "yes_no_with_catch_trials").stdout
     assert "690 trials (138 catch trials) in 15 runs" in output
