@@ -159,13 +159,15 @@ def _timing(protocol: Protocol) -> Iterator[str]:
         yield f"{series}, in which events {lasted}; {guess}."
     else:
         mean = "" if is_regular(protocol) else " on average"
-        trial = f"so that a trial took {trial_seconds(protocol):g} s{mean}"
+        trial = f"so that a trial took {round(trial_seconds(protocol), 1):g} s{mean}"
         seen = "; guesses were judged while they were seen" if timing.together else ""
         yield f"All events shared one series; they {lasted}, {trial}, and {guess}{seen}."
     if any(part.jitter for part in parts):
         most = _each_or_all(part.jitter for part in parts)
-        drawn = "uniformly" if timing.jitter_distribution == "uniform" else "mostly less"
-        yield f"Pauses were up to {most} s longer, at random ({drawn})."
+        drawn = "a uniform distribution"
+        if timing.jitter_distribution == "exponential":
+            drawn = "an exponential distribution that was cut off there"
+        yield f"Pauses were up to {most} s longer, drawn from {drawn}."
     if timing.iti:
         yield f"Between trials there were {timing.iti:g} s more."
     if timing.null_trials:
@@ -194,6 +196,8 @@ def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
             f"With a probability of {human.judgment_lapse:g}, a match was judged a mismatch or "
             "vice versa."
         )
+    if human.key_press and "judgment" in protocol.task.events:
+        yield "Judgments were also given by a key press."
     if catch.share:
         yield (
             f"Each of these trials was a catch trial with a probability of {catch.share:g}: the "

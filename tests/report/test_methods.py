@@ -36,6 +36,8 @@ def test_the_papers_task_in_words():
 SAID = [
     ({"recording": "separate"}, "in a series of its own", "All events shared one series"),
     ({"recording": "separate"}, "divided by its maximum in the run", "a lone event"),
+    ({"human": {"key_press": True}}, "also given by a key press", "vice versa"),
+    ({"timing": {"jitter": 2.0}}, "up to 2 s longer, drawn from a uniform", "exponential"),
     ({"estimate": "frame"}, "from one frame, that recorded 4 s after", "least squares"),
     ({}, "fmrisim's plus the three curves along which", "from one frame"),
     ({"estimate": "frame"}, "normalised by the noise", "three curves"),
