@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bciigl.study.rows import Row
 
 NOT_VARIED = {
-    "brain.noise": "give noise levels instead (--noise)",
-    "learners": "all learners of a protocol learn from the same sessions (--learner)",
-    "seed": "repeats have seeds of their own (--repeats)",
-    "study": "it is what the study is made of (--noise, --repeats)",
+    "brain.noise": "give noise levels instead",
+    "learners": "all learners of a protocol learn from the same sessions",
+    "seed": "repeats have seeds of their own",
+    "study": "it is what the study is made of",
     "name": "it changes nothing",
     "description": "it changes nothing",
 }

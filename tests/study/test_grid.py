@@ -214,9 +214,9 @@ def test_key_is_of_the_parameters_of_learners():
 
 def test_fields_that_cannot_be_varied_are_refused_with_the_reason():
     for name, reason in (
-        ("brain.noise", "give noise levels instead (--noise)"),
-        ("learners", "all learners of a protocol learn from the same sessions (--learner)"),
-        ("seed", "repeats have seeds of their own (--repeats)"),
+        ("brain.noise", "give noise levels instead"),
+        ("learners", "all learners of a protocol learn from the same sessions"),
+        ("seed", "repeats have seeds of their own"),
         ("study", "it is what the study is made of"),
         ("study.repeats", "it is what the study is made of"),
         ("study.noise", "it is what the study is made of"),
