@@ -228,8 +228,10 @@ def _draw(
 ) -> None:
     # Values and learners have the same places in all panels, whatever is missing there.
     place = {id(row): values.index(_place(row, against)) for row in rows}
-    # Side by side, as many learners are at the same height.
-    aside = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)), strict=True))
+    # Side by side, as many learners are at the same height; hardly so where it would read as
+    # another value of a number.
+    most = 0.03 if against != NOISE and all(map(is_number, values)) else 0.2
+    aside = dict(zip(styles, np.linspace(-most, most, len(styles)), strict=True))
     chance = {place[id(row)]: row.chance for row in reversed(rows)}
     middle = sorted(chance)
     band = np.array([chance[each].interval for each in middle])
