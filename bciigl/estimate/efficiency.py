@@ -81,7 +81,8 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
         # The noise of frames resembles that of the frames before: AR(1).
         before = lfilter([1.0], [1.0, -AUTOCORRELATION], each, axis=1)
         variance = (each * (2 * before - each)).sum(axis=1) + other
-        precision = float(np.mean(gain**2 / variance))
+        # Estimates without any weight vary by nothing, and tell nothing.
+        precision = float(np.mean(gain**2 / np.where(variance > 0, variance, 1.0)))
         lone_one = 1 / precision if precision else float("inf")
         found[kind] = Efficiency(lone_one, lone_one / per_hour)
     return found
