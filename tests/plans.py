@@ -28,6 +28,7 @@ def person(cell: PlanCell, trials, *, ceiling=90.0, trusted=True) -> PlanResult:
             **cell.identity,
             **{"repeat": cell.repeat, "versions": {}, "signal": ceiling},
             "ended": "hours" if trials is None else "decided",
+            "decided": None,
             **{"trials": grid, "hours": [each / 100 for each in grid]},
             "results": [
                 {"learner": "ai_igl", "accuracy": mine, "verdict": verdicts, **columns},
