@@ -63,7 +63,7 @@ def test_full_ci_is_as_good_where_feedback_has_no_action_in_it(seed):
 
 
 def test_nothing_is_found_where_nothing_is():
-    train, _ = sessions(5.0, 0, 460, 46)
+    train, _ = sessions(5.0, 0, 276, 46)
     assert ActionInclusiveIGL().fit(*told(train), run=train.run).diagnose().verdict != "trust"
 
 

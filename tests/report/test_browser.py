@@ -45,7 +45,7 @@ def report(request, tmp_path_factory):
     return path, figures
 
 
-@pytest.mark.parametrize("width", [320, 360, 1280])
+@pytest.mark.parametrize("width", [320, 1280])
 def test_report_is_shown_whole_and_alone(browser, report, width):
     path, figures = report
     page = browser.new_page(viewport={"width": width, "height": 800})
