@@ -1,6 +1,5 @@
 """The authors' arrays: made up here, and the real ones where they are."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -198,12 +197,3 @@ def test_folder_without_them_is_refused(tmp_path, name):
     packed(tmp_path / "odd", "noise_1.2.3.npz")
     with pytest.raises(BciiglError, match=f"{name}: (is not a folder|has neither files)"):
         released_rows(tmp_path / name)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs the released recordings")
-def test_the_paper_s_recordings_are_learned_without_labels():
-    found = released_rows(Path(os.environ["BCIIGL_TEST_DATA"], "released"), repeats=1)
-    accuracy = {row.noise: row.accuracy.mean for row in found if row.label == "ai_igl"}
-    assert set(accuracy) == {0.01, 0.05, 0.1}
-    assert min(accuracy.values()) >= 97
