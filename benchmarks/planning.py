@@ -10,8 +10,8 @@ would have found with its rules is compared with what is true, for many targets.
 Writes benchmarks/planning.md if it is run with its own numbers. People are kept in a folder, and
 those who are there are not simulated again.
 
-Usage: OMP_NUM_THREADS=1 python benchmarks/planning.py FOLDER [--people 1200] [--whole 40]
-(half an hour on two cores: 2.9 seconds of a core for a person, 10 if looked at in full length)
+Usage: OMP_NUM_THREADS=1 python benchmarks/planning.py FOLDER [--people 800] [--whole 40]
+(25 minutes on two cores: 2.9 seconds of a core for a person, 10 if looked at in full length)
 """
 
 import argparse
@@ -28,7 +28,7 @@ from bciigl.study.plan_answer import Need, interval_of, needs_of_designs, ranks
 from bciigl.study.plan_person import Person
 from bciigl.study.plan_search import Look, accuracy_bounds, first_reached, lengths, search
 
-SEED, PEOPLE, WHOLE = 7000, 1200, 40
+SEED, PEOPLE, WHOLE = 7000, 800, 40
 WHOLE_SEED = 8000  # the rules for stopping were chosen on people from 7001 to 7048
 REFERENCE, PLANS, SIZE = 400, 40, 100
 PROCESSES = 2

@@ -150,11 +150,10 @@ def _timing(protocol: Protocol) -> Iterator[str]:
     pauses = [part.seconds - max(lasts[kind] for kind in part.kinds) for part in parts]
     pauses[-1] -= timing.iti
     lasted = f"lasted {_each_or_all(lasts.values())} s with pauses of {_each_or_all(pauses)} s"
-    since = f"{decision_time(protocol):g} s after the onset of imagination"
+    guess = f"the guess was made {decision_time(protocol):g} s after the onset of imagination"
     if timing.decision is None and parts[0].jitter:
-        since = f"{timing.latency:g} s before it was shown"
-    guess = f"the guess was made {since}"
-    guess += f" and shown {timing.latency:g} s later" if timing.latency and since[-1] == "n" else ""
+        guess = "the guess was made as late as the next event allowed"
+    guess += f" and shown {timing.latency:g} s later" if timing.latency else ""
     if protocol.recording == "separate":
         series = "Each kind of event was recorded in a series of its own"
         yield f"{series}, in which events {lasted}; {guess}."
