@@ -70,6 +70,7 @@ class Planned:
             "learner": plan.learner,
             "trusted_hours": best["trusted_hours"],
             "verdicts": best["verdicts"],
+            "checked": best["checked"],
         }
         if plan.vary:
             found["best"] = best["varied"]
