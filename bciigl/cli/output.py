@@ -43,8 +43,8 @@ def warn(words: str) -> None:
     click.echo(f"warning: {words}", err=True)
 
 
-def protocol_of(source: str, changes: dict[str, Any]) -> Protocol:
-    """Return the protocol with its changes; warnings go to standard error."""
+def protocol_of(source: str, changes: dict[str, Any], unused: str = "") -> Protocol:
+    """Return the protocol with its changes; warnings, but of an unused field, are printed."""
     from bciigl.brain.check import brain_findings
     from bciigl.protocol import ProtocolError, check
 
@@ -52,5 +52,6 @@ def protocol_of(source: str, changes: dict[str, Any]) -> Protocol:
     if report.protocol is None:
         raise ProtocolError(report.problems)
     for warning in report.warnings:
-        warn(str(warning))
+        if warning.path != unused:
+            warn(str(warning))
     return report.protocol

@@ -73,10 +73,10 @@ def plan(
     noise = changes.pop("brain.noise", None) if noise is None else noise
     if noise is not None and {"brain.noise"} & {*changes, *varied}:
         raise BciiglError("brain.noise is given twice: leave out one")
-    experiment = protocol_of(protocol, changes)
+    experiment = protocol_of(protocol, changes, "task.trials")  # hours are what counts here
     wanted["noise"] = 1.0 if noise is None else noise
     made = Plan(experiment, str(find(protocol).parent.resolve()), varied, **wanted)
-    warn_of_designs(made.grid)
+    warn_of_designs(made.grid, ("task", "trials"))
     out = out or f"{experiment.name}_plan"
     where = {"jobs": jobs, "cluster": cluster, "share": share}
     with shared.resumable(out, jobs, cluster), noted_bar("simulating people") as (progress, note):
@@ -102,7 +102,7 @@ def _in_words(planned: Planned) -> list[str]:
     lines = [f"{best.sentence}."]
     if len(planned.designs) > 1:
         lines = [f"best: {best.design}. {best.sentence}.", comparison(planned.designs)]
-    lines += filter(None, [verdict_words(best), about(planned.plan, best)])
+    lines += filter(None, [verdict_words(planned.plan, best), about(planned.plan, best)])
     if len(planned.designs) > 1:
         lines += ["", design_table(planned.designs).as_text(), ""]
     return lines

@@ -82,7 +82,7 @@ def _warn(study: Study) -> None:
         warn(f"{said} (--noise, study.noise)")
 
 
-def warn_of_designs(study: Study) -> None:
+def warn_of_designs(study: Study, unused: tuple[str, ...] = ()) -> None:
     """Tell what is unwise about varied values; the protocol's own warnings have been told."""
     from bciigl.protocol.design_checks import advice
     from bciigl.study.grid import in_words
@@ -90,7 +90,7 @@ def warn_of_designs(study: Study) -> None:
     known = set(advice(study.protocol))
     for setting in study.settings:
         for finding in advice(setting.protocol):
-            if finding not in known:
+            if finding not in known and finding.path != unused:
                 known.add(finding)
                 field = ".".join(map(str, finding.path))
                 warn(f"with {in_words(setting.varied)}: {field}: {finding.message}")

@@ -142,9 +142,10 @@ def parse_interval(value: int | str) -> tuple[int, str] | None:
 
 def session_hours(protocol: Protocol, trials: int) -> float:
     """Return the mean hours that `trials` take in a real scanner, pauses between runs aside."""
-    runs = trials_per_run(protocol, trials)
-    rest = len(runs) * (protocol.timing.burn_in + protocol.timing.cool_down)
-    counted = trials + sum(null_trials(protocol, each) for each in runs)
+    size = protocol.task.trials_per_run
+    full, last = divmod(trials, size)
+    rest = run_count(protocol, trials) * (protocol.timing.burn_in + protocol.timing.cool_down)
+    counted = trials + full * null_trials(protocol, size) + null_trials(protocol, last)
     return len(series(protocol)) * (rest + counted * trial_seconds(protocol)) / 3600
 
 

@@ -5,8 +5,13 @@ import shlex
 from collections.abc import Sequence
 
 from bciigl.base.registry import LEARNERS
-from bciigl.protocol import Protocol, dump
-from bciigl.report.methods import counted, methods_paragraph, references
+from bciigl.protocol import dump
+from bciigl.report.methods import (
+    counted,
+    methods_paragraph,
+    population_sentences,
+    references,
+)
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.plan_drawings import curves_drawing, designs_drawing
 from bciigl.report.plan_tables import about, comparison, design_table, verdict_words
@@ -15,6 +20,7 @@ from bciigl.report.study_tables import sentence
 from bciigl.study.plan import MATCH_RATE, Plan
 from bciigl.study.plan_answer import Answer
 from bciigl.study.plan_search import ERROR, FIRST, IN_A_ROW, STEP
+from bciigl.study.plan_time import most_trials
 from bciigl.study.planning import RACE_ERROR
 from bciigl.study.store import Results
 
@@ -38,7 +44,7 @@ def plan_sections(plan: Plan, results: Results, answers: Sequence[Answer]) -> li
         ),
         Section(
             "Accuracy and trust against scanner hours",
-            [f"{sentence(verdict_words(best))}."] if best.verdicts else [],
+            [f"{sentence(verdict_words(plan, best))}."] if best.verdicts else [],
             drawings=[curves_drawing(plan, results, best)],
         ),
     ]
@@ -52,9 +58,7 @@ def plan_sections(plan: Plan, results: Results, answers: Sequence[Answer]) -> li
             )
         )
     justified = justification(plan, results, best)
-    session = methods_paragraph(
-        _protocol(plan, best), learners=(plan.learner, "ceiling"), tested=False, alone=False
-    )
+    session = _session(plan, best)
     cited = references(f"{justified} {session}")
     return [
         *sections,
@@ -123,10 +127,14 @@ def _how(said: object) -> str:
     return f" {said}" if isinstance(said, str) and said else ""
 
 
-def _protocol(plan: Plan, best: Answer) -> Protocol:
-    varied = [each for each, _ in plan.designs]
-    design = varied.index(best.varied)
-    return next(each.protocol for each in plan.cells if each.design == design)
+def _session(plan: Plan, best: Answer) -> str:
+    """Return the methods of a session as long as the answer says, of anybody."""
+    protocol = next(each for varied, each in plan.designs if varied == best.varied)
+    trials = best.trials or most_trials(protocol, plan.hours)
+    task = protocol.task.model_copy(update={"trials": trials})
+    planned = protocol.model_copy(update={"task": task})
+    how = {"learners": (plan.learner, "ceiling"), "tested": False, "alone": False}
+    return " ".join([methods_paragraph(planned, **how), *population_sentences(planned)])
 
 
 def _again(plan: Plan, results: Results) -> Section:

@@ -26,6 +26,8 @@ from bciigl.study.results import Kept
 PEOPLE, HOURS, TARGET, POWER, NOISE = 100, 3.0, 80.0, 0.9, 1.0
 TEST_TRIALS = 920
 """Of each person's test session, at least: 80 % is then known to 1.3 points."""
+CHECKED = 10
+"""One in so many people is simulated to the end, to see whether deciding people early is right."""
 MEASURES = ACCURACY, MATCH_RATE = "accuracy", "match-rate"
 _NOISE = "brain.noise"
 _FOUND = {
@@ -170,19 +172,21 @@ class Plan:
     def _cell(self, design: int, person: Cell) -> PlanCell:
         protocol = person.protocol
         most = most_trials(protocol, self.hours)
-        tested = max(protocol.evaluation.test_trials, TEST_TRIALS, most)
+        tested = max(protocol.evaluation.test_trials, TEST_TRIALS)
         sizes = {
             "task": protocol.task.model_copy(update={"trials": most}),
             "evaluation": protocol.evaluation.model_copy(update={"test_trials": tested}),
         }
         entries = (Entry(self.learner), Entry(CEILING.id))
-        given = (protocol.model_copy(update=sizes), entries, self.goal(protocol, tested))
-        return PlanCell(design, person.repeat, *given, person.folder, person.fingerprint)
+        given = (protocol.model_copy(update=sizes), entries, self.goal(protocol, tested, most))
+        same = (person.folder, person.fingerprint)
+        return PlanCell(design, person.repeat, *given, person.repeat % CHECKED == 0, *same)
 
-    def goal(self, protocol: Protocol, tested: int) -> Goal:
+    def goal(self, protocol: Protocol, tested: int, most: int) -> Goal:
         """Return the accuracy that the target takes, on so many test trials.
 
-        It is above 100 where exploration leaves too few guesses to the policy.
+        It is above 100 where exploration leaves too few guesses to the policy, or none of the
+        `most` trials.
         """
         if self.measure == ACCURACY:
             return Goal(float(self.target), tested)
@@ -190,9 +194,10 @@ class Plan:
         known = {EXPLORE_THEN_COMMIT.id: 0.0, EPSILON_GREEDY.id: agent.epsilon}
         explored = known.get(agent.policy, 1.0)
         needed = 1000.0  # percent: no policy is used
-        if explored < 1:
+        uniform = agent.uniform_runs * protocol.task.trials_per_run
+        if explored < 1 and uniform < most:
             needed = (self.target - explored * chance) / (1 - explored)
-        return Goal(needed, tested, True, agent.uniform_runs * protocol.task.trials_per_run)
+        return Goal(needed, tested, True, uniform)
 
     def document(self) -> dict[str, Any]:
         """Return plain data that describe it."""

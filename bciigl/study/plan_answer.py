@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bciigl.study.plan_cell import PlanCell, PlanResult
 
 RESAMPLES = 4000
+FEWEST = 20
+"""Of fewer people a bootstrap of the 90 % quantile tells too little: it is that of the longest."""
 LEAST_SKILL, LEAST_CEILING = 0.5, 10
 """As in `bciigl.study.real_study`: when a policy is good enough for trust to be right."""
 
@@ -34,17 +36,26 @@ class Interval(NamedTuple):
 class Difference(NamedTuple):
     """Scanner hours more than another design needs, in the same people, with its 95 % interval.
 
-    Who does not reach the target counts as if it were reached when the hours are used up.
+    Who does not reach the target counts as if it were reached when the hours are used up. `people`
+    were simulated in both designs.
     """
 
     hours: float
     low: float
     high: float
+    people: int
 
     @property
     def clear(self) -> bool:
-        """Whether the designs can be told apart."""
-        return self.low > 0 or self.high < 0
+        """Whether the designs can be told apart; never by fewer than 20 people."""
+        return self.people >= FEWEST and (self.low > 0 or self.high < 0)
+
+
+class Checked(NamedTuple):
+    """People decided early but simulated to the end, and for how many another length was true."""
+
+    people: int
+    wrong: int
 
 
 class Verdicts(NamedTuple):
@@ -81,8 +92,10 @@ class Answer:
     sentence : str
     verdicts : Verdicts or None
         None if the learner has no verdict.
+    checked : Checked
+        How often deciding people early was right.
     difference : Difference or None
-        To the best design; None of the best itself.
+        To the best design; None of the best itself, and with too few people to tell.
     """
 
     varied: dict[str, Any]
@@ -96,6 +109,7 @@ class Answer:
     limit: str | None
     sentence: str
     verdicts: Verdicts | None = None
+    checked: Checked = Checked(0, 0)
     difference: Difference | None = None
 
     @property
@@ -107,7 +121,7 @@ class Answer:
         """Return plain data, as for JSON."""
         named = {
             name: None if (each := getattr(self, name)) is None else each._asdict()
-            for name in ("verdicts", "difference")
+            for name in ("verdicts", "checked", "difference")
         }
         return {**asdict(self), "interval": list(self.interval), **named}
 
@@ -170,7 +184,14 @@ def answers(plan: "Plan", results: Mapping[str, "PlanResult"]) -> list[Answer]:
         found[design] = _answer(plan, design, list(mine.values()), given)
     hours = {design: capped_hours(plan, mine) for design, mine in needs.items()}
     order = sorted(
-        found, key=lambda each: (quantile(hours[each], plan.power), -_share(found[each]), each)
+        found,
+        # A design that was stopped was clearly worse, whatever its fewer people say.
+        key=lambda each: (
+            each in plan.stopped,
+            quantile(hours[each], plan.power),
+            -_share(found[each]),
+            each,
+        ),
     )
     compared = {each: difference(hours[each], hours[order[0]], plan.power) for each in order[1:]}
     return [replace(found[each], difference=compared.get(each)) for each in order]
@@ -217,7 +238,7 @@ def difference(
     mine, other = (np.sort(each[drawn], axis=1)[:, rank] for each in pair)
     low, high = np.quantile(mine - other, (tail, 1 - tail)).tolist()
     point = np.subtract(*np.sort(pair, axis=1)[:, rank])
-    return Difference(float(point), low, high)
+    return Difference(float(point), low, high, len(both))
 
 
 def _answer(
@@ -246,6 +267,7 @@ def _answer(
         limit,
         "",
         _verdicts(people, found.trials, 100 / len(protocol.task.options)),
+        _checked(people),
     )
     return replace(answer, sentence=sentence(plan, answer, missed))
 
@@ -265,6 +287,17 @@ def _finite(value: float) -> float | None:
 def _ceiling_misses(goal: Goal, result: "PlanResult") -> bool:
     """Tell whether supervised learning misses the goal at the last length."""
     return not result.looks or result.looks[-1].ceiling < goal.needed
+
+
+def _checked(people: Sequence[tuple[Goal, "PlanResult"]]) -> Checked:
+    """Count people for whom later lengths changed what they need after they were decided."""
+    longer = [(*each, each[1].decided) for each in people if each[1].decided]
+    longer = [(goal, found.looks, at) for goal, found, at in longer if found.trials[-1] > at]
+    wrong = 0
+    for goal, looks, at in longer:
+        then = first_reached([each for each in looks if each.trials <= at], goal)
+        wrong += first_reached(looks, goal) != then
+    return Checked(len(longer), wrong)
 
 
 def _verdicts(

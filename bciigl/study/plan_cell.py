@@ -1,7 +1,7 @@
 """One person in one design of a plan: what is kept of it, and the work."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
@@ -34,6 +34,9 @@ class Curve(Kept):
 class PlanResult(Finished):
     """What became of one person; `ended` says why no more was simulated.
 
+    `decided` is after how many trials the person was, who may have been simulated to the end all
+    the same.
+
     ``"decided"``: surely above the target. ``"hours"``: they were used up. ``"signal"``: the test
     session alone showed that not even supervised learning gets there. ``"exploration"``: the agent
     explores so much that no policy gets there.
@@ -42,8 +45,10 @@ class PlanResult(Finished):
     protocol: dict[str, Any]
     source: str
     goal: dict[str, Any]
+    to_end: bool
     ended: Literal["decided", "hours", "signal", "exploration"]
     signal: float | None
+    decided: int | None
     trials: list[int]
     hours: list[float]
     results: list[Curve]
@@ -78,6 +83,7 @@ class PlanCell:
     protocol: Protocol
     entries: tuple[Entry, ...]
     goal: Goal
+    to_end: bool
     folder: str | None
     fingerprint: str
     result: ClassVar = PlanResult
@@ -95,6 +101,7 @@ class PlanCell:
             "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
             "source": self.fingerprint,
             "goal": self.goal._asdict(),
+            "to_end": self.to_end,
             "learners": [
                 {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
                 for each in self.entries
@@ -103,7 +110,7 @@ class PlanCell:
 
     def run(self) -> dict[str, Any]:
         """Simulate the person as far as needed, and return what was learned as plain data."""
-        looks, signal, ended = [], None, "exploration"
+        looks, signal, ended, decided = [], None, "exploration", None
         with ONE_AT_A_TIME, one_thread():
             if self.goal.needed <= 100:
                 person = Person(self.protocol, self.folder)
@@ -113,14 +120,17 @@ class PlanCell:
                 if accuracy_bounds(signal, self.goal.tested)[1] >= self.goal.needed:
                     learner = self.entries[0].learner
                     grid = lengths(self.protocol.task.trials)
-                    looks, decided = search(grid, self.goal, lambda n: person.look(n, learner))
-                    ended = "decided" if decided else "hours"
+                    look = partial(person.look, learner=learner)
+                    looks, decided = search(grid, self.goal, look, to_end=self.to_end)
+                    stopped = decided is not None and looks[-1].trials == decided
+                    ended = "decided" if stopped else "hours"
         mine = [each.accuracy for each in looks], [each.verdict for each in looks]
         nothing = [None] * len(looks)
         ceiling = [each.ceiling for each in looks]
         return {
             **self.identity,
             **{"repeat": self.repeat, "versions": versions(), "ended": ended, "signal": signal},
+            "decided": decided,
             **{name: [getattr(each, name) for each in looks] for name in ("trials", "hours")},
             "results": [
                 _curve(self.entries[0].learner, *mine, [each.estimated for each in looks]),

@@ -104,8 +104,10 @@ def lengths(most: int) -> list[int]:
     return found
 
 
-def search(grid: Sequence[int], goal: Goal, look: Callable[[int], Look]) -> tuple[list[Look], bool]:
-    """Look at growing lengths until a person is decided; return all looks, and whether it was.
+def search(
+    grid: Sequence[int], goal: Goal, look: Callable[[int], Look], *, to_end: bool = False
+) -> tuple[list[Look], int | None]:
+    """Look at growing lengths until a person is decided; return all looks, and when that was.
 
     A person is decided when the accuracy is surely above the goal at five lengths in a row; the
     search then goes on to a length at which the learner is trusted. Where a length misses the
@@ -118,6 +120,8 @@ def search(grid: Sequence[int], goal: Goal, look: Callable[[int], Look]) -> tupl
     goal : Goal
     look : function
         Returns what is learned from so many trials. A shorter length may come after a longer one.
+    to_end : bool
+        Look on to the end, in long steps, to see whether deciding was right.
     """
     looks: dict[int, Look] = {}
 
@@ -131,7 +135,7 @@ def search(grid: Sequence[int], goal: Goal, look: Callable[[int], Look]) -> tupl
         row = [looks.get(place - back) for back in range(IN_A_ROW)]
         return all(each is not None and goal.surely(each) for each in row)
 
-    last = len(grid) - 1
+    last, decided_at = len(grid) - 1, None
     place, missed, decided = min(STRIDE, last), True, False
     while True:
         if hits(place):
@@ -141,9 +145,12 @@ def search(grid: Sequence[int], goal: Goal, look: Callable[[int], Look]) -> tupl
             missed, decided = False, decided or sure(place)
         else:
             missed, decided = True, False
-        if place == last or (decided and looks[place].trusted):
-            return [looks[each] for each in sorted(looks)], decided
-        place = min(place + (STRIDE if missed or decided else 1), last)
+        if decided and looks[place].trusted and decided_at is None:
+            decided_at = grid[place]
+        if place == last or (decided_at and not to_end):
+            return [looks[each] for each in sorted(looks)], decided_at
+        step = STRIDE if missed or decided else 1
+        place = min(place + (2 * STRIDE if decided_at else step), last)
 
 
 def first_reached(looks: Sequence[Look], goal: Goal) -> Look | None:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 def sentence(plan: "Plan", answer: "Answer", missed: int) -> str:
     """Return the answer of a design in words; supervised learning missed the goal in some."""
     what = f"{'' if plan.measure == 'accuracy' else 'a match rate of '}{plan.target:g} %"
-    share = Fraction(plan.power).limit_denominator(100)
-    who = f"{share.numerator} in {share.denominator} people"
+    who = people_in_words(plan.power)
     if answer.reached:
         low, high = answer.interval
         bounded = f"{low:.2g} to {high:.2g}" if high is not None else f"from {low:.2g}, not bounded"
@@ -26,19 +25,28 @@ def sentence(plan: "Plan", answer: "Answer", missed: int) -> str:
             f"{who} reach {what} after {answer.trials} trials, {answer.hours:.2g} scanner hours "
             f"(95 % interval {bounded})"
         )
-    share, (low, high) = share_with_interval(answer.reaching, answer.people)
+    _, (low, high) = share_with_interval(answer.reaching, answer.people)
     some = f"{answer.reaching} of {answer.people} do (95 % interval {low:.0f} to {high:.0f} %)"
     why = {
         "signal": "the signal: supervised learning, which is told the labels, misses it too in "
         f"{missed} of {answer.people}",
-        "learning": "learning without labels: supervised learning misses it in only "
-        f"{missed} of {answer.people}",
-        "exploration": "exploration: too few guesses are left to the policy",
+        "learning": "learning without labels: supervised learning misses it in "
+        f"{f'only {missed}' if missed else 'none'} of {answer.people}",
+        "exploration": "exploration: too few guesses are left to the policy (agent.policy, "
+        "agent.epsilon, agent.uniform_runs)",
     }[answer.limit]
     return (
-        f"{who} do not reach {what} within {plan.hours:g} scanner hours; {some}. What limits it "
-        f"is {why}"
+        f"fewer than {who} reach {what} within {plan.hours:g} scanner hours: {some}. What limits "
+        f"it is {why}"
     )
+
+
+def people_in_words(power: float) -> str:
+    """Return a share of people, such as ``"9 in 10 people"``."""
+    share = Fraction(power).limit_denominator(100)
+    if abs(share - power) > 1e-9:
+        return f"{100 * power:g} % of people"
+    return f"{share.numerator} in {share.denominator} people"
 
 
 def people_to_bound(power: float) -> int:

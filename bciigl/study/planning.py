@@ -9,6 +9,7 @@ from typing import Any
 from bciigl.base.progress import Notify, Progress, silent
 from bciigl.brain.check import brain_findings
 from bciigl.protocol import Protocol, find, load
+from bciigl.study.grid import StudyError
 from bciigl.study.plan import Plan
 from bciigl.study.plan_answer import (
     Answer,
@@ -24,7 +25,7 @@ from bciigl.study.store import Results
 BATCH = 20
 """People that a design gets before it may be stopped, and then again."""
 RACE_ERROR = 0.01
-"""How often a design may be stopped that is as good as the best, over all looks."""
+"""How often any design may be stopped that is as good as the best, over all looks."""
 EVERY = 8
 """People between two preliminary answers."""
 Preliminary = Callable[[list[Answer]], None]
@@ -69,6 +70,7 @@ class Planned:
             "learner": plan.learner,
             "trusted_hours": best["trusted_hours"],
             "verdicts": best["verdicts"],
+            "checked": best["checked"],
         }
         if plan.vary:
             found["best"] = best["varied"]
@@ -122,10 +124,15 @@ def plan(
         raise ValueError("changes are for a protocol that is given by its name or file")
     made = Plan(protocol, folder and os.fspath(folder), vary or {}, **wanted)
     how = {"progress": progress, "preliminary": preliminary, "jobs": jobs, "cluster": cluster}
-    if out is not None:
-        return run_plan(made, out, **how)[0]
     with tempfile.TemporaryDirectory() as temporary:
-        return run_plan(made, os.path.join(temporary, "plan"), **how)[0]
+        kept = os.path.join(temporary, "plan") if out is None else out
+        found, outcome = run_plan(made, kept, **how)
+        if not found.designs:
+            said = (
+                outcome.failed[0].read_text().strip() if outcome.failed else "nobody was simulated"
+            )
+            raise StudyError(f"all people failed: {said}")
+        return found
 
 
 def run_plan(
@@ -142,8 +149,8 @@ def run_plan(
 
     Every `BATCH` people a design is stopped if it needs more hours than the best in the same
     people: if the paired interval of the difference is above 0, with an error rate of `RACE_ERROR`
-    over all looks. The jobs of an array do not know each other's results: with `share` all designs
-    get all people.
+    over all looks and designs. The jobs of an array do not know each other's results: with `share`
+    all designs get all people.
     """
     several = len(plan.designs) > 1 and share is None
     last = plan.people
@@ -171,11 +178,13 @@ def stopped_designs(plan: Plan, results: Results, looks: int) -> dict[int, int]:
     hours = {each: capped_hours(plan, mine) for each, mine in needs.items()}
     running = {each: mine for each, mine in hours.items() if each not in plan.stopped}
     best = min(running, key=lambda each: quantile(running[each], plan.power), default=None)
-    tail = RACE_ERROR / looks
+    tail = RACE_ERROR / looks / (len(plan.designs) - 1)
     return {
         each: plan.people
         for each, mine in running.items()
-        if each != best and difference(mine, running[best], plan.power, tail).low > 0
+        if each != best
+        and (more := difference(mine, running[best], plan.power, tail)).clear
+        and more.low > 0
     }
 
 

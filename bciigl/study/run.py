@@ -124,9 +124,10 @@ def _run_all(
                 raise StudyError(found)
             results[cell.key] = result = store.checked(cell, found)
             store.keep_result(out, cell, result)
-            seen(results)
         except StudyError as error:
             failed.append(store.keep_failure(out, cell, f"{error}\n"))
+        else:
+            seen(results)
         done += 1
         progress(done, len(cells))
     return failed

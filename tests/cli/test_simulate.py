@@ -10,8 +10,10 @@ import time
 from functools import partial
 
 import pytest
+from click.testing import CliRunner
 from kills import digests
 
+from bciigl.cli.main import cli
 from bciigl.learn import load_learner
 from bciigl.protocol import draw, load
 from bciigl.recording import open_dataset
@@ -34,12 +36,9 @@ def command(*arguments):
 def recorded(tmp_path_factory):
     """Record a short session with the command, once for all tests; return folder and document."""
     folder = tmp_path_factory.mktemp("recorded") / "out"
-    result = subprocess.run(
-        command("--noise", "0.02", *SHORT, "--out", folder, "--json"),
-        capture_output=True,
-        check=True,
-        text=True,
-    )
+    arguments = ["simulate", "--noise", "0.02", *SHORT, "--out", str(folder), "--json"]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
     return folder, json.loads(result.stdout), result.stderr
 
 

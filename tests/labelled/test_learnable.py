@@ -74,7 +74,7 @@ def of_table4(trees):
 @pytest.fixture(scope="module")
 def paper():
     """Return the published forests, of fewer trees."""
-    yield of_table4(20)
+    yield of_table4(10)
     module.published_forests.cache_clear()
 
 

@@ -224,9 +224,8 @@ def test_a_model_that_does_not_know_that_one_is_right_is_always_fitted_anew(
     assert session(1).accuracy(learner) > 0.95
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_example_3_is_solved(seed):
-    told = example_3(1000, seed)
+def test_example_3_is_solved():
+    told = example_3(1000)
     learner = fitted(told)
     # nothing is random but the guesses
     assert told.accuracy(learner) == told.decoding(learner) == 1
@@ -274,9 +273,7 @@ def counted(monkeypatch):
     return policies, compared
 
 
-@pytest.mark.parametrize(
-    ("most", "expected"), [(500, 500), (749, 500), (1499, 750), (1500, 1500), (10_000, 1500)]
-)
+@pytest.mark.parametrize(("most", "expected"), [(749, 500), (1499, 750), (1500, 1500)])
 def test_no_more_trials_are_compared_than_decide(most, expected, counted, monkeypatch):
     policies, compared = counted
     monkeypatch.setattr(refit, "MOST_COMPARED", most)
@@ -319,7 +316,8 @@ def test_more_gaussian_trials_than_are_searched_are_borne(returned, monkeypatch)
     assert session(1).accuracy(learner) > 0.95
 
 
-def of_bits() -> tuple[Prepared, np.ndarray, Linear]:
+@cache
+def _of_bits() -> tuple[Prepared, np.ndarray, Linear]:
     """Return trials, rewards, and a policy with a decoder that were told the rewards."""
     told = chosen(0, "even", trials=2000, bits=True)
     data, reward = task_of(told).data, told.reward
@@ -334,6 +332,12 @@ def of_bits() -> tuple[Prepared, np.ndarray, Linear]:
     return data, reward, Linear(policy, decoder)
 
 
+def of_bits() -> tuple[Prepared, np.ndarray, Linear]:
+    """Return the same, with a decoder that may be changed."""
+    data, reward, linear = _of_bits()
+    return data, reward, Linear(linear.policy, linear.decoder.copy())
+
+
 def decoded(linear: Linear, data: Prepared, reward: np.ndarray) -> list[float]:
     """Return the correlation of each action's decoding with its rewards."""
     odds = linear.evidence(data).feedback
@@ -341,7 +345,7 @@ def decoded(linear: Linear, data: Prepared, reward: np.ndarray) -> list[float]:
     return [float(np.corrcoef(odds[mine], reward[mine])[0, 1]) for mine in groups]
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("lost", [1, 3])
 def test_an_action_whose_match_was_taken_for_mismatch_is_taught_by_the_others(lost):
     data, reward, start = of_bits()
     assert min(decoded(start, data, reward)) > 0.6

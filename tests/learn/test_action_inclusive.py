@@ -118,7 +118,7 @@ def test_names_of_runs_do_not_matter():
 
 @pytest.mark.parametrize("one_right", [True, False])
 def test_two_options_without_baseline_are_never_trusted(one_right):
-    for seed in range(4):
+    for seed in range(2):
         found = fitted(session(seed, n_actions=2), one_right=one_right).diagnose()
         assert found.verdict == "doubtful"
         assert "catch" in found.remedy
@@ -181,7 +181,7 @@ def test_each_action_may_have_a_match_rate_of_its_own():
 
 
 def test_a_policy_that_is_mostly_right_is_not_taken_for_one_that_is_mostly_wrong():
-    for seed in range(3):
+    for seed in range(2):
         told = session(seed, epsilon=0.3)
         assert told.reward.mean() > 0.75
         learner = fitted(told, propensity=told.propensity)
@@ -204,9 +204,8 @@ def test_several_actions_may_be_right():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_example_3_is_solved(seed):
-    told = example_3(3000, seed)
+def test_example_3_is_solved():
+    told = example_3(3000)
     learner = fitted(told)
     assert told.accuracy(learner) > 0.95
     assert told.decoding(learner) > 0.95
@@ -234,10 +233,7 @@ def test_feedback_that_tells_the_action_alone_is_not_trusted():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("one_right", "seeds"),
-    [(True, 5), pytest.param(True, 30, marks=pytest.mark.slow), (False, 5)],
-)
+@pytest.mark.parametrize(("one_right", "seeds"), [(True, 15), (False, 5)])
 def test_noise_that_context_and_feedback_share_is_not_trusted(one_right, seeds):
     for seed in range(seeds):
         told = session(seed, strength=0, leak=1.0)
@@ -404,7 +400,7 @@ def test_another_number_of_features_is_refused_by_the_name_of_the_array():
         learner.decode(told.feedback[:, :3], told.action)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_better_guesses_without_their_propensities_are_refused_or_not_trusted(seed):
     told = session(seed, epsilon=0.3)
     for learner in (ActionInclusiveIGL(), ActionInclusiveIGL(method="paper"), FullConditionalIGL()):
@@ -434,7 +430,7 @@ def one_after_the_other(first, then, mine):
     )
 
 
-@pytest.mark.parametrize(("runs", "uniform"), [(10, [0, 1]), (10, [0, 5]), (6, [0]), (3, [0])])
+@pytest.mark.parametrize(("runs", "uniform"), [(10, [0, 5]), (3, [0])])
 def test_few_uniform_runs_before_a_better_policy_will_do(runs, uniform):
     first, then = session(0, runs=runs), session(1, runs=runs, epsilon=0.3)
     told = one_after_the_other(first, then, np.isin(first.run, uniform))

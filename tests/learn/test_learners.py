@@ -1,6 +1,7 @@
 """What all learners have in common: they are estimators of scikit-learn."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,12 @@ def given(learner_id, told=TOLD):
     return told.seen
 
 
+@cache
+def fitted(learner_id):
+    """Return a learner that has learned; not to be changed."""
+    return LEARNERS.get(learner_id).make().fit(*given(learner_id))
+
+
 def fitted_values(learner):
     return {name: value for name, value in vars(learner).items() if name.endswith("_")}
 
@@ -41,7 +48,7 @@ def test_init_only_assigns(learner_id):
 
 
 def test_clone_and_repr_work(learner_id):
-    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
+    learner = fitted(learner_id)
     copy = clone(learner)
     assert copy.get_params() == learner.get_params()
     assert not fitted_values(copy)
@@ -60,9 +67,8 @@ def test_fit_returns_the_learner_and_leaves_its_inputs_and_parameters_alone(lear
 
 
 def test_what_fit_adds_ends_in_an_underscore(learner_id):
-    learner = LEARNERS.get(learner_id).make()
-    own = set(vars(learner))
-    added = set(vars(learner.fit(*given(learner_id)))) - own
+    learner = fitted(learner_id)
+    added = set(vars(learner)) - set(vars(LEARNERS.get(learner_id).make()))
     assert added
     assert all(name.endswith("_") and not name.startswith("_") for name in added)
     assert learner.n_features_in_ == 8
@@ -79,13 +85,13 @@ def test_a_learner_that_has_learned_nothing_says_so(learner_id):
 
 
 def test_another_number_of_features_is_refused(learner_id):
-    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
+    learner = fitted(learner_id)
     with pytest.raises(ValueError, match="8 features"):
         learner.predict(TOLD.context[:, :5])
 
 
 def test_choices_are_actions_one_for_each_context(learner_id):
-    learner = LEARNERS.get(learner_id).make().fit(*given(learner_id))
+    learner = fitted(learner_id)
     for run in (None, TOLD.run):
         choice = learner.predict(TOLD.context, run=run)
         assert choice.shape == (240,)
@@ -95,7 +101,7 @@ def test_choices_are_actions_one_for_each_context(learner_id):
 
 def test_learning_again_forgets(learner_id):
     other = session(5, trials=200, subject=3, features=6, n_actions=4)
-    once = LEARNERS.get(learner_id).make().fit(*given(learner_id))
+    once = fitted(learner_id)
     twice = LEARNERS.get(learner_id).make().fit(*given(learner_id, other)).fit(*given(learner_id))
     assert fitted_values(once).keys() == fitted_values(twice).keys()
     np.testing.assert_array_equal(once.predict(TOLD.context), twice.predict(TOLD.context))
@@ -106,7 +112,7 @@ def test_learning_again_forgets(learner_id):
 def test_lists_and_single_precision_will_do(learner_id):
     arrays = given(learner_id)
     learner = LEARNERS.get(learner_id).make().fit(*(each.tolist() for each in arrays))
-    expected = LEARNERS.get(learner_id).make().fit(*arrays).predict(TOLD.context)
+    expected = fitted(learner_id).predict(TOLD.context)
     np.testing.assert_array_equal(learner.predict(TOLD.context.tolist()), expected)
     single = [each.astype("float32") if each.dtype == float else each for each in arrays]
     assert LEARNERS.get(learner_id).make().fit(*single).predict(TOLD.context).shape == (240,)

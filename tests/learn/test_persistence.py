@@ -516,7 +516,6 @@ def test_settings_changed_anywhere_give_a_working_learner_or_an_input_error(
 
 
 @given(st.text(max_size=200) | st.binary(max_size=200))
-@settings(max_examples=100)
 def test_any_text_in_the_place_of_settings_is_refused(intact, tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("text")
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")

@@ -66,7 +66,7 @@ def shares_of_the_ceiling(law, seeds):
     ids=["three", "five", "alike", "opposite", "adaptive"],
 )
 def test_no_labels_are_needed_to_come_near_the_ceiling(law):
-    shares = shares_of_the_ceiling(law, 3)
+    shares = shares_of_the_ceiling(law, 2)
     # 1000 contexts have a standard error of 1 %, and rewards are told with errors
     assert shares.mean() > 0.95
     assert shares.min() > 0.9
@@ -223,18 +223,19 @@ ODD = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("one_right", [True, False])
-@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    ("odd", "one_right"), [*((each, True) for each in ODD), ("taken once", False)]
+)
 def test_odd_interactions_are_borne(odd, one_right):
-    assert finite(discover(task_of(ODD[odd](planted(0).data), one_right)))
+    assert finite(discover(task_of(ODD[odd](planted(0, features=8).data), one_right)))
 
 
 def test_a_hundred_actions_are_borne():
-    assert finite(discover(task_of(interactions(400, 100, seed=1))))
+    assert finite(discover(task_of(interactions(200, 100, seed=1))))
 
 
 def test_an_action_never_taken_does_not_spoil_the_others():
-    for seed in range(4):
+    for seed in range(2):
         told = planted(seed, trials=276)
         kept = np.flatnonzero(told.data.action != 2)
         task = task_of(told.data.rows(kept))

@@ -316,11 +316,11 @@ def test_damaged_files_are_harmless_or_an_error_that_names_them(folder):
     for path in (interactions_file(folder), truth_file(folder)):
         content, noticed = path.read_bytes(), 0
         # Without its last line feed a table is whole.
-        for cut in np.unique(np.linspace(0, len(content) - 2, 12).astype(int)):
+        for cut in np.unique(np.linspace(0, len(content) - 2, 6).astype(int)):
             path.write_bytes(content[:cut])
             with pytest.raises(BciiglError, match=path.name):
                 read_all(folder)
-        for _ in range(30):
+        for _ in range(15):
             damaged = bytearray(content)
             damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
             path.write_bytes(damaged)
@@ -328,7 +328,7 @@ def test_damaged_files_are_harmless_or_an_error_that_names_them(folder):
                 read_all(folder)
             except BciiglError:
                 noticed += 1
-        assert noticed > 10
+        assert noticed > 5
         path.write_bytes(content)
 
 

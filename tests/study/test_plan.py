@@ -55,7 +55,7 @@ def test_what_limits_a_plan_is_said(ceiling, limit):
     assert not answer.reached and answer.limit == limit and answer.trials is None
     assert answer.interval.high is None
     words = {"signal": "the signal: supervised", "learning": "learning without labels"}
-    assert words[limit] in answer.sentence and "within 3 scanner hours; 8 of 10" in answer.sentence
+    assert words[limit] in answer.sentence and "within 3 scanner hours: 8 of 10" in answer.sentence
 
 
 def test_uniform_guesses_cannot_match_more_than_by_chance():

@@ -105,3 +105,15 @@ def test_no_policy_is_in_force_while_guesses_are_uniform():
     goal = Goal(80.0, 920, trusted=True, uniform=46)
     looks = [Look(40, 0, 90, 90, "trust"), Look(50, 0, 90, 90, "trust")]
     assert goal.reached(looks) == [False, True]
+
+
+def test_people_simulated_to_the_end_show_whether_deciding_was_right():
+    def falls_back(trials):
+        return 95.0 if trials < 200 else 20.0
+
+    looked = {each: Look(each, each / 100, falls_back(each), 96.0, "trust") for each in GRID}
+    early, decided = search(GRID, GOAL, looked.get)
+    assert first_reached(early, GOAL).trials == GRID[0] and decided == early[-1].trials < 200
+    whole, again = search(GRID, GOAL, looked.get, to_end=True)
+    assert again == decided and whole[-1].trials == GRID[-1]
+    assert first_reached(whole, GOAL) is None
