@@ -66,8 +66,8 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
     session = protocol.task.trials
     per_hour = session / session_hours(protocol, session)
     found = {}
-    for kind, mine in blocks.items():
-        each = np.concatenate(mine, axis=1)
+    for kind, parts in blocks.items():
+        each = np.concatenate(parts, axis=1)
         kinds = next(mine for mine in series(protocol).values() if kind in mine)
         _, window, _ = series_events(protocol, kinds, when).window(np.zeros((frames, 1)), 0, frames)
         told = each @ glm.responses(window)
