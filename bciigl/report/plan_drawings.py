@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from bciigl.learn.diagnose import TRUST
 from bciigl.report import style
 from bciigl.report.drawing import Drawing
-from bciigl.study.grid import with_unit
+from bciigl.study.grid import in_words, with_unit
 from bciigl.study.plan import Plan
 from bciigl.study.plan_answer import Answer, needs_of_designs
 from bciigl.study.store import Results
@@ -85,7 +85,7 @@ def designs_drawing(plan: Plan, answers: Sequence[Answer]) -> Drawing:
     numbers = len(fields) == 1 and all(type(each) in (int, float) for each in values)
     shown = sorted(answers, key=lambda each: each.varied[fields[0]]) if numbers else answers
     places = [each.varied[fields[0]] for each in shown] if numbers else list(range(len(shown)))
-    figure = style.new_figure(3.2 if numbers else 1.2 + 0.35 * len(shown))
+    figure = style.new_figure(3.2 if numbers else 1.2 + 0.17 * len(shown) * (1 + len(fields)))
     axis = figure.subplots()
     for place, each in zip(places, shown, strict=True):
         low, high = each.interval
@@ -108,7 +108,12 @@ def designs_drawing(plan: Plan, answers: Sequence[Answer]) -> Drawing:
         axis.set_xticks(places)
         axis.margins(x=0.15)
     else:
-        names = [style.in_figure(each.design, 44) for each in shown]
+        names = [
+            "\n".join(
+                style.in_figure(in_words({name: value}), 44) for name, value in varied.items()
+            )
+            for varied in (each.varied for each in shown)
+        ]
         axis.set_yticks(places, names)
         axis.set(xlabel=label, xlim=(0, 1.2 * most), ylim=(len(shown) - 0.5, -0.5))
     style.plain(axis)
