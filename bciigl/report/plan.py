@@ -17,7 +17,7 @@ from bciigl.report.plan_drawings import curves_drawing, designs_drawing
 from bciigl.report.plan_tables import about, comparison, design_table, verdict_words
 from bciigl.report.study import unfinished, versions_told
 from bciigl.report.study_tables import sentence
-from bciigl.study.plan import MATCH_RATE, Plan
+from bciigl.study.plan import CHECKED, MATCH_RATE, Plan
 from bciigl.study.plan_answer import Answer
 from bciigl.study.plan_search import ERROR, FIRST, IN_A_ROW, STEP
 from bciigl.study.plan_time import most_trials
@@ -35,7 +35,7 @@ def plan_sections(plan: Plan, results: Results, answers: Sequence[Answer]) -> li
     best = answers[0]
     design = f" ({best.design})" if best.varied else ""
     mood = "good" if best.reached else "bad"
-    notices = [Notice(mood, f"{best.sentence}.", f"{about(plan, best)}{design}")]
+    notices = [Notice(mood, f"{best.sentence}{design}.", about(plan, best))]
     sections = [
         Section(
             "The answer",
@@ -117,14 +117,24 @@ def justification(plan: Plan, results: Results, best: Answer) -> str:
         f"person ended when the exact lower {100 * (1 - ERROR):.1f} % bound of the accuracy was "
         f"above the target at {IN_A_ROW} lengths in a row, or when not even supervised learning, "
         "cross-validated in the test session, had an upper bound as high as the target."
-        f"{raced} The length that a share of {plan.power:g} of people need is the sample quantile, "
-        "with its distribution-free 95 % interval by order statistics (Conover, 1999). "
+        f"{_checked(best)}{raced} The length that a share of {plan.power:g} of people need is the "
+        "sample quantile, with its distribution-free 95 % interval by order statistics (Conover, 1999). "
         f"Result: {best.sentence}.{planned}"
     )
 
 
 def _how(said: object) -> str:
     return f" {said}" if isinstance(said, str) and said else ""
+
+
+def _checked(best: Answer) -> str:
+    people, wrong = best.checked
+    if not people:
+        return ""
+    return (
+        f" To check that, one person in {CHECKED} was simulated to the end: of {people} decided "
+        f"before, {wrong or 'none'} fell below the target later."
+    )
 
 
 def _session(plan: Plan, best: Answer) -> str:

@@ -26,7 +26,8 @@ def test_a_plan_has_its_sentence_curves_designs_and_justification():
     assert set(curves.columns["person"]) == set(range(1, 41))
     assert designs.columns["timing.isi"] == [5, 7] and b"<svg" in curves.svg and designs.svg
     words, session = found["Sample-size justification"].paragraphs
-    for part in ("40 people", "timing.isi = 5", answer.title[:-1], "noise weight of 1", "0.005"):
+    told = answer.title.removesuffix(" (timing.isi = 5 s).")
+    for part in ("40 people", "timing.isi = 5", told, "noise weight of 1", "0.005"):
         assert part.replace("0.005", "99.5 %") in words
     assert "We therefore plan 0.32 scanner hours" in words and "396" not in words
     assert "pauses of 5 s" in session
