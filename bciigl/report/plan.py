@@ -118,8 +118,8 @@ def justification(plan: Plan, results: Results, best: Answer) -> str:
         f"above the target at {IN_A_ROW} lengths in a row, or when not even supervised learning, "
         "cross-validated in the test session, had an upper bound as high as the target."
         f"{_checked(best)}{raced} The length that a share of {plan.power:g} of people need is the "
-        "sample quantile, with its distribution-free 95 % interval by order statistics (Conover, 1999). "
-        f"Result: {best.sentence}.{planned}"
+        "sample quantile, with its distribution-free 95 % interval by order statistics (Conover, "
+        f"1999). Result: {best.sentence}.{planned}"
     )
 
 
