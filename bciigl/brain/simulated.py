@@ -130,7 +130,7 @@ class Brain:
             ) from None
 
     def timetable(self, session: str, run: int, trials: int | None = None) -> Timetable:
-        """Return the times of a run that the protocol has, or of another of so many `trials`."""
+        """Return the times of a run; one that the protocol has not needs its number of `trials`."""
         sessions = schedule.session_trials(self.protocol)
         if session not in sessions:
             near = did_you_mean(session, sessions)

@@ -86,8 +86,8 @@ def estimate(
     """
     with one_thread():
         if coefficient is None:
-            products = last_products(frames, events)
-            coefficient, ridge = rounded(*products), usual_ridge(*products)
+            products, power = last_products(frames, events)
+            coefficient, ridge = rounded(products, power), RIDGE if power else 0.0
         ridge = RIDGE if ridge is None else ridge
         estimates = []
         for mine in weights:
@@ -131,11 +131,6 @@ def rounded(products: float, power: float) -> float:
     It is in steps of 0.1, so that the weights of frames can be kept.
     """
     return float(np.clip(np.round(products / power, 1), 0.0, 0.9) + 0.0) if power else 0.0
-
-
-def usual_ridge(products: float, power: float) -> float:
-    """Return the ridge for noise of some power: none where there is no noise."""
-    return RIDGE if power else 0.0
 
 
 class Window(NamedTuple):

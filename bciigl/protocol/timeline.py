@@ -38,7 +38,7 @@ def timeline(protocol: Protocol) -> list[str]:
 
 
 def _picture(protocol: Protocol, end: float) -> list[str]:
-    """Return a trial that ends after so many seconds, drawn as a line of characters."""
+    """Return a trial that ends after `end` seconds, drawn as a line of characters."""
     lasts, offsets = durations(protocol), event_offsets(protocol)
     step = _unit(end)
     columns = math.ceil(round(end / step, 6))

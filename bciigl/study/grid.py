@@ -74,6 +74,25 @@ class Setting:
     protocol: Protocol
 
 
+def identity_of(protocol: Protocol, fingerprint: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return what a simulated session and what is learned from it depend on, as plain data."""
+    return {
+        "bciigl": __version__,
+        "protocol": protocol.model_dump(mode="json", exclude=UNIMPORTANT),
+        "source": fingerprint,
+        "learners": [
+            {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
+            for each in entries
+        ],
+    }
+
+
+def first_told_nothing(protocol: Protocol) -> str | None:
+    """Return the first of a protocol's learners that is told neither labels nor rewards."""
+    told_nothing = (each for each in protocol.learners if not LEARNERS.get(each).told)
+    return next(told_nothing, None)
+
+
 @dataclass(frozen=True)
 class Cell:
     """One simulated session with all that learn from it: the unit of work.
@@ -99,15 +118,7 @@ class Cell:
     @property
     def identity(self) -> dict[str, Any]:
         """What its result depends on, as plain data."""
-        return {
-            "bciigl": __version__,
-            "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
-            "source": self.fingerprint,
-            "learners": [
-                {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
-                for each in self.entries
-            ],
-        }
+        return identity_of(self.protocol, self.fingerprint, self.entries)
 
     def run(self) -> dict[str, Any]:
         """Simulate the session, learn from it, and return its result as plain data."""
@@ -204,9 +215,8 @@ class Study:
 
     @property
     def controlled(self) -> str | None:
-        """The learner of its controls: the first that is told nothing."""
-        told_nothing = (each for each in self.protocol.learners if not LEARNERS.get(each).told)
-        return next(told_nothing, None)
+        """The learner of its controls."""
+        return first_told_nothing(self.protocol)
 
     @cached_property
     def cells(self) -> list[Cell]:

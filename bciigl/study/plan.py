@@ -10,24 +10,24 @@ from pydantic import Field
 
 from bciigl import __version__
 from bciigl.base.errors import did_you_mean
-from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.ceiling import CEILING
 from bciigl.loop.agent import EPSILON_GREEDY, EXPLORE_THEN_COMMIT
 from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import session_hours
 from bciigl.protocol.summary import first_difference
-from bciigl.study.grid import Cell, Entry, Setting, Study, StudyError
+from bciigl.study.grid import Cell, Entry, Setting, Study, StudyError, first_told_nothing
 from bciigl.study.plan_answer import Answer, answers
 from bciigl.study.plan_cell import PlanCell, PlanResult
 from bciigl.study.plan_search import FIRST, Goal
-from bciigl.study.plan_time import hours_of, most_trials
+from bciigl.study.plan_time import most_trials
 from bciigl.study.results import Kept
 
 PEOPLE, HOURS, TARGET, POWER, NOISE = 100, 3.0, 80.0, 0.9, 1.0
 TEST_TRIALS = 920
 """Of each person's test session, at least: 80 % is then known to 1.3 points."""
 CHECKED = 10
-"""One in so many people is simulated to the end, to see whether deciding people early is right."""
+"""Every tenth person is simulated to the end, to see whether deciding people early is right."""
 MEASURES = ACCURACY, MATCH_RATE = "accuracy", "match-rate"
 _NOISE = "brain.noise"
 _FOUND = {
@@ -81,7 +81,7 @@ class Plan:
     people : int
         How many are simulated.
     stopped : dict
-        Designs, by their number, that need no more than so many people.
+        By the number of a design that was clearly worse: how many people it got.
     """
 
     protocol: Protocol
@@ -127,7 +127,7 @@ class Plan:
         if protocol.source.name != "simulated" or protocol.brain.responses != "simulated":
             what = "source.name and brain.responses should be simulated"
             raise StudyError(f"a plan simulates people: {what}")
-        least = hours_of(protocol, FIRST)
+        least = session_hours(protocol, FIRST)
         if not least <= self.hours <= 1000:
             raise StudyError(
                 f"hours should be from {math.ceil(100 * least) / 100:g}, which the {FIRST} trials "
@@ -155,8 +155,7 @@ class Plan:
     @property
     def learner(self) -> str | None:
         """The first learner that is told nothing."""
-        told_nothing = (each for each in self.protocol.learners if not LEARNERS.get(each).told)
-        return next(told_nothing, None)
+        return first_told_nothing(self.protocol)
 
     @cached_property
     def cells(self) -> list[PlanCell]:
@@ -183,7 +182,7 @@ class Plan:
         return PlanCell(design, person.repeat, *given, person.repeat % CHECKED == 0, *same)
 
     def goal(self, protocol: Protocol, tested: int, most: int) -> Goal:
-        """Return the accuracy that the target takes, on so many test trials.
+        """Return the accuracy that the target takes, on `tested` trials.
 
         It is above 100 where exploration leaves too few guesses to the policy, or none of the
         `most` trials.

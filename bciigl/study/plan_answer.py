@@ -11,9 +11,9 @@ from scipy.stats import binom
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.study.grid import in_words
-from bciigl.study.plan_search import Goal, Look, first_reached
+from bciigl.study.plan_search import Goal, first_reached
 from bciigl.study.plan_sentence import sentence
-from bciigl.study.statistics import TAIL
+from bciigl.study.statistics import TAIL, is_good
 
 if TYPE_CHECKING:
     from bciigl.study.plan import Plan
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 RESAMPLES = 4000
 FEWEST = 20
 """Of fewer people a bootstrap of the 90 % quantile tells too little: it is that of the longest."""
-LEAST_SKILL, LEAST_CEILING = 0.5, 10
-"""As in `bciigl.study.real_study`: when a policy is good enough for trust to be right."""
 
 
 class Interval(NamedTuple):
@@ -59,7 +57,7 @@ class Checked(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """How often the verdict was right at the answer's length, of so many people; how often trust.
+    """In how many people the verdict was right at the answer's length, and how many it trusted.
 
     Right is trust in a policy at least half as far above chance as the ceiling, or none in others.
     """
@@ -303,7 +301,7 @@ def _checked(people: Sequence[tuple[Goal, "PlanResult"]]) -> Checked:
 def _verdicts(
     people: Sequence[tuple[Goal, "PlanResult"]], trials: int | None, chance: float
 ) -> Verdicts | None:
-    """Count verdicts, of each person at the length nearest to so many trials, else at the last."""
+    """Count verdicts at the length nearest to `trials`, or at the last one if that is None."""
     looked = [each.looks for _, each in people if each.looks]
     at = [
         looks[-1] if trials is None else min(looks, key=lambda each: abs(each.trials - trials))
@@ -311,10 +309,7 @@ def _verdicts(
     ]
     if not at or at[0].verdict is None:
         return None
-    right = sum((each.verdict == TRUST) == _is_good(each, chance) for each in at)
+    right = sum(
+        (each.verdict == TRUST) == is_good(each.accuracy, each.ceiling, chance) for each in at
+    )
     return Verdicts(right, sum(each.verdict == TRUST for each in at), len(at))
-
-
-def _is_good(look: Look, chance: float) -> bool:
-    above = look.ceiling - chance
-    return above >= LEAST_CEILING and look.accuracy - chance >= LEAST_SKILL * above

@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from bciigl import __version__
-from bciigl.base.registry import LEARNERS
 from bciigl.base.threads import one_thread
 from bciigl.protocol import Protocol
 from bciigl.study.cell import ONE_AT_A_TIME, versions
-from bciigl.study.grid import UNIMPORTANT, Entry, StudyError, key_of
+from bciigl.study.grid import Entry, StudyError, identity_of, key_of
 from bciigl.study.plan_person import Person
 from bciigl.study.plan_search import Goal, Look, accuracy_bounds, lengths, search
 from bciigl.study.results import Finished, Kept
@@ -97,15 +95,9 @@ class PlanCell:
     def identity(self) -> dict[str, Any]:
         """What its result depends on, as plain data."""
         return {
-            "bciigl": __version__,
-            "protocol": self.protocol.model_dump(mode="json", exclude=UNIMPORTANT),
-            "source": self.fingerprint,
+            **identity_of(self.protocol, self.fingerprint, self.entries),
             "goal": self.goal._asdict(),
             "to_end": self.to_end,
-            "learners": [
-                {**each._asdict(), "parameters": LEARNERS.get(each.learner).make().get_params()}
-                for each in self.entries
-            ],
         }
 
     def run(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bciigl.learn.ceiling import CEILING
 from bciigl.learn.interactions import InputError, Interactions, Scaling, folds, run_codes
 from bciigl.loop.session import agent_of, session_runs
 from bciigl.protocol import Protocol
-from bciigl.protocol.schedule import run_count
+from bciigl.protocol.schedule import run_count, session_hours
 from bciigl.recording.dataset import joined_session
 from bciigl.recording.sink import MemorySink
 from bciigl.recording.trial import RecordedRun, RunId, run_arrays
@@ -21,7 +21,7 @@ from bciigl.recording.truth import Session, Truth
 from bciigl.source import make_source
 from bciigl.study.learning import learn_from
 from bciigl.study.plan_search import Look
-from bciigl.study.plan_time import ended_after, hours_of, planned
+from bciigl.study.plan_time import ended_after, run_times
 from bciigl.study.recorded import Sessions
 
 
@@ -66,7 +66,7 @@ class Person:
         estimated = getattr(verdict, "accuracy", None)
         return Look(
             trials,
-            hours_of(self._protocol, trials),
+            session_hours(self._protocol, trials),
             accuracy[learner],
             accuracy[CEILING.id],
             verdict and verdict.verdict,
@@ -118,7 +118,7 @@ class Person:
         return self._sink.runs[RunId("train", number)]
 
     def _calibrate(self, calibrator: Calibrator, place: RunId, run: RecordedRun) -> None:
-        calibrator.add(run.frames, planned(self._protocol, place, len(run.trials)))
+        calibrator.add(run.frames, run_times(self._protocol, place, len(run.trials)))
 
     def _tested(self, known: Calibration) -> Session:
         """Return the test session in the units of a calibration."""
@@ -140,7 +140,7 @@ class Person:
         basis = known._replace(whitening=None)
         same = (len(run.trials), basis)
         if self._estimated.get(place, (None,))[0] != same:
-            when = planned(self._protocol, place, len(run.trials))
+            when = run_times(self._protocol, place, len(run.trials))
             given = (run.frames, self._protocol, basis, when)
             answers = None if place.session == "test" else feedback(*given)
             self._estimated[place] = same, contexts(*given), answers

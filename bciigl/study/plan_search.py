@@ -14,11 +14,11 @@ from bciigl.learn.diagnose import TRUST
 FIRST, LEAST_STEP, STEP = 16, 4, 0.08
 """The shortest length in trials, and the steps to longer ones: trials at least, share of it."""
 STRIDE = 4
-"""Only every so many lengths are looked at while the target is missed."""
+"""While the target is missed, only every fourth length is looked at."""
 IN_A_ROW = 5
 """Lengths that must be surely above the target: the bound allows for the test trials alone, and a
-learner may still fall back. Of 48 people one did so after 3 lengths, none
-after 5, which was chosen on the same 48 (benchmarks/planning.py has others)."""
+learner may still fall back. Of 48 people one did so after 3 lengths, none after 5, which was chosen
+on the same 48 (benchmarks/planning.md has others)."""
 ERROR = 0.005
 """The error rate of each bound by which a person is decided early."""
 

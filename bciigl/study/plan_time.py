@@ -8,12 +8,7 @@ from bciigl.protocol.timetable import Timetable, timetable
 from bciigl.recording.trial import RecordedRun, RunId
 
 
-def hours_of(protocol: Protocol, trials: int) -> float:
-    """Return the scanner hours of a training session of some trials, pauses between runs aside."""
-    return session_hours(protocol, trials)
-
-
-def planned(protocol: Protocol, place: RunId, trials: int) -> Timetable:
+def run_times(protocol: Protocol, place: RunId, trials: int) -> Timetable:
     """Return the times of a run that may have ended after some of its trials."""
     counts = trials_per_run(protocol, session_trials(protocol)[place.session])
     return timetable(protocol, counts[place.run - 1], *place).first(trials)
@@ -21,7 +16,7 @@ def planned(protocol: Protocol, place: RunId, trials: int) -> Timetable:
 
 def ended_after(protocol: Protocol, place: RunId, run: RecordedRun, trials: int) -> RecordedRun:
     """Return a run that ended after some of its trials."""
-    stop = planned(protocol, place, trials).frames(protocol.timing.tr)
+    stop = run_times(protocol, place, trials).frames(protocol.timing.tr)
     several = isinstance(run.frames, dict)
     named = run.frames if several else {"": run.frames}
     frames = {name: each[:stop] for name, each in named.items()}
@@ -37,6 +32,6 @@ def most_trials(protocol: Protocol, hours: float) -> int:
     trials = 0
     step = 1 << 20
     while step := step >> 1:
-        if hours_of(protocol, trials + step) <= hours + 1e-9:
+        if session_hours(protocol, trials + step) <= hours + 1e-9:
             trials += step
     return trials

@@ -21,12 +21,9 @@ from bciigl.study.grid import Entry, StudyError, key_of
 from bciigl.study.real import BEDS, Setting, load, make_game, settings
 from bciigl.study.results import EntryResult, Finished, Kept
 from bciigl.study.rows import Scored
-from bciigl.study.statistics import Mean, accuracy, mean_of, within
+from bciigl.study.statistics import Mean, accuracy, is_good, mean_of, within
 
 REPEATS = 12
-LEAST_SKILL, LEAST_CEILING = 0.5, 10
-"""A policy is right with this share of what the ceiling has above chance, which must have that many
-points: as in benchmarks/verdicts.py."""
 NOTES = [
     "real: every context and all that perception adds to feedback (fMRI of one person, each volume"
     " a context once; EEG of 12 people in C), and the EEG answers to right and wrong actions in B"
@@ -241,12 +238,7 @@ def _row(setting: Setting, draws: Sequence[EntryResult], ceiling: list[float]) -
     if draws[0].verdict is not None:
         at = [place for place, each in enumerate(draws) if each.verdict == TRUST]
         trusted = dict(Counter(draws[place].rests_on or "" for place in at))
-        right = sum(_is_right(setting, mine[place], ceiling[place]) for place in at)
+        chance = 100 / setting.options
+        right = sum(is_good(mine[place], ceiling[place], chance) for place in at)
     mean = within(mean_of(mine), 0.0)
     return RealRow(setting, draws[0].learner, mean, mine, share, trusted, right)
-
-
-def _is_right(setting: Setting, mine: float, ceiling: float) -> bool:
-    chance = 100 / setting.options
-    above = ceiling - chance
-    return above >= LEAST_CEILING and mine - chance >= LEAST_SKILL * above

@@ -10,6 +10,9 @@ from scipy.stats import binomtest, norm, random_table, t
 RESAMPLES = 10_000
 PERMUTATIONS = 2_000
 TAIL = 0.025
+LEAST_SKILL, LEAST_CEILING = 0.5, 10
+"""A policy is good with this share of what the ceiling has above chance, which must be at least
+this many points: as in benchmarks/verdicts.py."""
 
 
 class Mean(NamedTuple):
@@ -135,3 +138,9 @@ def _interval(draws: np.ndarray) -> tuple[float, float]:
 def _rng() -> np.random.Generator:
     # The same draws for the same repeats: a table does not change when it is printed again.
     return np.random.default_rng(0)
+
+
+def is_good(accuracy: float, ceiling: float, chance: float) -> bool:
+    """Tell whether a policy is good enough for trust in it to be right; all in percent."""
+    above = ceiling - chance
+    return above >= LEAST_CEILING and accuracy - chance >= LEAST_SKILL * above
