@@ -34,18 +34,8 @@ def steps() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def bar(step: str) -> Iterator[Callable[[int, int], None]]:
     """Give a function that shows how much of a step is done, out of a total."""
-    if not _on_terminal():
-        yield _tenths(step)
-        return
-    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    # The count is empty until the first part is done, which takes half a minute where a trial does.
-    columns = ("{task.description}", BarColumn(), "{task.fields[count]}")
-    with _shown(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as progress:
-        task = progress.add_task(step, total=None, count="")
-        yield lambda done, total: progress.update(
-            task, completed=done, total=total, count=f"{done}/{total}"
-        )
+    with noted_bar(step) as (progress, _):
+        yield progress
 
 
 @contextmanager
@@ -56,20 +46,27 @@ def noted_bar(
     if not _on_terminal():
         yield _tenths(step), lambda note: click.echo(note, err=True)
         return
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.live import Live
-    from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.text import Text
 
-    columns = ("{task.description}", BarColumn(), "{task.completed}/{task.total}")
-    shown = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn())
-    task, below = shown.add_task(step, total=None), Text()
-    with Live(Group(shown, below), console=Console(stderr=True)):
+    # The count is empty until the first part is done, which takes half a minute where a trial does.
+    columns = ("{task.description}", BarColumn(), "{task.fields[count]}")
+    shown, below = _shown(*columns, TimeElapsedColumn(), TimeRemainingColumn()), Text()
+    task = shown.add_task(step, total=None, count="")
 
-        def note(text: str) -> None:
-            below.plain = text
+    def update(done: int, total: int) -> None:
+        shown.update(task, completed=done, total=total, count=f"{done}/{total}")
 
-        yield lambda done, total: shown.update(task, completed=done, total=total), note
+    def note(text: str) -> None:
+        below.plain = text
+
+    def whole() -> object:
+        return Group(shown, below) if below.plain else shown
+
+    with Live(get_renderable=whole, console=shown.console):
+        yield update, note
 
 
 def _shown(*columns: Any) -> Any:

@@ -78,15 +78,17 @@ class SimulatedPerson(Participant):
 
     def answer(self, trial: int, guess: int) -> list[Event]:
         """Return what a guess evokes: the person sees it, then judges it."""
-        match = bool(self.meant[trial] == guess)
-        return super().answer(trial, guess, match != bool(self._lapses[trial]))
+        return super().answer(trial, guess, self._judged(trial, guess))
 
     def key(self, trial: int, guess: int) -> KeyPress | None:
         """Return the key that is pressed, where judgments are given by one."""
         if not self._protocol.human.key_press or "judgment" not in self._protocol.task.events:
             return None
-        judged = bool((self.meant[trial] == guess) != self._lapses[trial])
-        return KeyPress(judged, float(self._reaction_times[trial]))
+        return KeyPress(self._judged(trial, guess), float(self._reaction_times[trial]))
+
+    def _judged(self, trial: int, guess: int) -> bool:
+        """Return whether a guess is judged a match: the other way in a lapse."""
+        return bool((self.meant[trial] == guess) != self._lapses[trial])
 
     def truth(self, actions: Sequence[int]) -> Truth:
         """Return what was meant and judged, given the guesses shown."""
