@@ -167,10 +167,11 @@ def _from_series(
         return glm.estimate(frames, events, mine, response, autocorrelation, ridge)
 
     missing = glm.are_missing(frames)
-    if not missing.any():
-        return estimate(wanted)
     begins = [when.onsets[kind][trials] for kind in kinds if kind in weights]
+    # Not a number where an event was not seen: then no frame is after it.
     first, last = np.min(begins, axis=0), when.starts[trials + 1]
+    if not missing.any() and not np.isnan(first).any():
+        return estimate(wanted)
     sampled = (np.arange(len(missing)) + 0.5) * protocol.timing.tr
     mine = (sampled > first[:, None]) & (sampled < last[:, None])
     enough = (mine & ~missing).sum(axis=1) >= ENOUGH_FRAMES * np.maximum(mine.sum(axis=1), 1)

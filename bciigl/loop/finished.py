@@ -7,7 +7,7 @@ import numpy as np
 from bciigl.estimate import Calibration, contexts, feedback
 from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol
-from bciigl.protocol.timetable import timetable
+from bciigl.protocol.timetable import Timetable
 from bciigl.recording.dataset import joined_session
 from bciigl.recording.trial import Frames, RunId, Trial, run_arrays
 
@@ -30,23 +30,21 @@ class FinishedRuns:
 
     def __init__(self, protocol: Protocol, session: str, frames: Callable[[RunId], Frames]) -> None:
         self._protocol, self._session, self._frames = protocol, session, frames
-        self._runs: list[list[Trial]] = []
+        self._runs: list[tuple[list[Trial], Timetable]] = []
         # What the last runs were estimated with, and how many there were before.
         self._present: tuple[Calibration | None, int] = None, 0
 
-    def add(self, trials: list[Trial], calibration: Calibration) -> None:
-        """Keep the trials of a run that is over, and what they were estimated with."""
+    def add(self, trials: list[Trial], calibration: Calibration, when: Timetable) -> None:
+        """Keep the trials of a run that is over, what they were estimated with, and its times."""
         if calibration is not self._present[0]:
             self._present = calibration, len(self._runs)
-        self._runs.append(trials)
+        self._runs.append((trials, when))
 
     def estimates(self, calibration: Calibration) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield contexts and, from the whole run, feedback of each run, (trials, voxels)."""
         known, before = self._present
-        for run, trials in enumerate(self._runs, start=1):
-            place = RunId(self._session, run)
-            when = timetable(self._protocol, len(trials), *place)
-            given = (self._frames(place), self._protocol, calibration, when)
+        for run, (trials, when) in enumerate(self._runs, start=1):
+            given = (self._frames(RunId(self._session, run)), self._protocol, calibration, when)
             same = calibration is known and run > before and trials[0].context.size
             context = np.array([each.context for each in trials]) if same else contexts(*given)
             yield context, feedback(*given)
@@ -56,6 +54,6 @@ class FinishedRuns:
         found = zip(self._runs, self.estimates(calibration), strict=True)
         arrays = {
             run: run_arrays(trials, *estimates)
-            for run, (trials, estimates) in enumerate(found, start=1)
+            for run, ((trials, _), estimates) in enumerate(found, start=1)
         }
         return joined_session(self._protocol, arrays, [None]).interactions

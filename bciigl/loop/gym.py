@@ -121,9 +121,9 @@ class ClosedLoopEnv(gymnasium.Env):
 
 def _calibrating(steps: Steps, calibrator: Calibrator, participant: Participant) -> Steps:
     """Go through the steps of a run, after which its frames calibrate those to come."""
-    frames, status = yield from steps
-    calibrator.add(frames, participant.when)
-    return frames, status
+    series = yield from steps
+    calibrator.add(series.frames, participant.when)
+    return series
 
 
 gymnasium.register(ENVIRONMENT, entry_point="bciigl.loop.gym:ClosedLoopEnv")

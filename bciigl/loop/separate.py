@@ -11,7 +11,7 @@ from bciigl.brain.fmrisim_adapter import scale_to_noise
 from bciigl.brain.noise import RunPlan
 from bciigl.estimate import UNCALIBRATED, Calibration, contexts, feedback_so_far
 from bciigl.loop.participant import Participant
-from bciigl.loop.trials import Decision, Steps
+from bciigl.loop.trials import Decision, Series, Steps
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import NOT_ESTIMATED, RunId, Trial
 from bciigl.source import Source
@@ -51,7 +51,7 @@ def separate_steps(
         if looked_at:
             feedback = feedback_so_far(frames, protocol, number, calibration)
         yield Trial(seen[number], *shown[number], feedback)
-    return frames, {}
+    return Series(frames, {})
 
 
 def simulated_brain(source: Source) -> Brain:

@@ -18,7 +18,15 @@ from bciigl.loop.agent import Agent, make_agent
 from bciigl.loop.finished import FinishedRuns
 from bciigl.loop.participant import Participant, SimulatedPerson
 from bciigl.loop.separate import separate_steps, simulated_brain
-from bciigl.loop.trials import Keep, Steps, notify_agent, run_trials, trial_steps
+from bciigl.loop.trials import (
+    Decided,
+    Keep,
+    OnGuess,
+    Steps,
+    notify_agent,
+    run_trials,
+    trial_steps,
+)
 from bciigl.protocol import Protocol, draw
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import (
@@ -34,7 +42,7 @@ from bciigl.recording.calibration import read_calibration, write_calibration
 from bciigl.recording.journal import Journal, JournalError
 from bciigl.recording.layout import CALIBRATION, POLICY, is_finished
 from bciigl.recording.sink import DatasetSink, MemorySink
-from bciigl.recording.trial import RecordedRun, RunId, Trial
+from bciigl.recording.trial import NO_GUESS, RecordedRun, RunId, Shown, Trial
 from bciigl.recording.truth import Session
 from bciigl.source import PacedSource, Source, make_source
 
@@ -104,10 +112,11 @@ def session_runs(
             place, who = RunId(session, run), agents[session]
             if session == "train" and run > 1 and _recalled(who, over, known()):
                 present = known()
-            who.begin_run(_agent_rng(protocol, place))
             past, finished = sink.past(place, count)
+            # Trials that happen again, happen with the same random numbers.
+            who.begin_run(_agent_rng(protocol, place, 0 if source.repeatable else len(past)))
             if finished:
-                frames = sink.frames(place)
+                frames, when = sink.frames(place), sink.when(place)
                 _skip_run(protocol, source, place, past)
                 for trial in past:
                     notify_agent(who, trial)
@@ -115,14 +124,17 @@ def session_runs(
                 how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
                 # Estimates cost more than all else where nobody learns or keeps what it saw.
                 how["looked_at"] = type(who) is not Agent or not isinstance(sink, MemorySink)
+                if not source.repeatable:
+                    how |= {"decided": sink.decided, "decide": partial(sink.decide, place)}
                 given = (protocol, source, who, place, count, present)
                 recorded = simulate_run(*given, **how)
                 sink.write(place, recorded)
-                frames, past = recorded.frames, recorded.trials
+                frames, past, when = recorded.frames, recorded.trials, recorded.when
             who.end_run()
-            over.add(past, present)
+            when = timetable(protocol, count, *place) if when is None else when
+            over.add(past, present, when)
             if session == "train" and agent.calibration is None:
-                calibrator.add(frames, timetable(protocol, count, *place))
+                calibrator.add(frames, when)
             done += count
             progress(done, total)
             yield place
@@ -145,14 +157,17 @@ def _skip_run(protocol: Protocol, source: Source, place: RunId, past: list[Trial
     events = (
         event
         for number, trial in enumerate(past)
+        if trial.action != NO_GUESS
         for event in (person.imagine(number), *person.answer(number, trial.action))
     )
     source.skip_run(*place, person.when.frames(protocol.timing.tr), events)
 
 
-def _agent_rng(protocol: Protocol, place: RunId) -> np.random.Generator:
+def _agent_rng(protocol: Protocol, place: RunId, trials: int = 0) -> np.random.Generator:
+    """Return random numbers to guess with; others than before where trials are past for good."""
     # Not the stream itself: it would lead to the seed, and that to the person's stream.
-    return np.random.default_rng(int(run_seed(protocol.seed, *place).rng("agent").integers(2**63)))
+    names = ("agent", trials) if trials else ("agent",)
+    return np.random.default_rng(int(run_seed(protocol.seed, *place).rng(*names).integers(2**63)))
 
 
 def simulate_run(
@@ -166,24 +181,28 @@ def simulate_run(
     past: list[Trial] | tuple = (),
     keep: Keep = silent,
     lateness: Lateness = silent,
+    decided: Decided | None = None,
+    decide: OnGuess = silent,
     looked_at: bool = True,
 ) -> RecordedRun:
     """Let an agent that has begun a run and a person go through it; some trials may be `past`.
 
-    `looked_at` is as in `trial_steps`.
+    `decided` and `looked_at` are as in `trial_steps`; `decide` is called before a guess is shown.
     """
     participant = participant_of(protocol, source, place, trials)
 
-    def on_guess(trial: int) -> None:
+    def on_guess(trial: int, context: np.ndarray, shown: Shown) -> None:
+        decide(trial, context, shown)
         lateness(max(source.elapsed() - participant.when.decisions[trial], 0.0))
 
     given = (protocol, source, participant, place, calibration, len(past))
-    steps = run_steps(*given, looked_at=looked_at)
-    how = {"past": past, "keep": keep, "on_guess": on_guess}
-    (frames, status), done = run_trials(steps, agent, participant, **how)
+    steps = run_steps(*given, decided=decided, looked_at=looked_at)
+    how = {"past": past, "repeated": source.repeatable, "keep": keep, "on_guess": on_guess}
+    (frames, status, when), done = run_trials(steps, agent, participant, **how)
     truth = participant.truth([each.action for each in done])
     keys = [participant.key(number, each.action) for number, each in enumerate(done)]
-    return RecordedRun(frames, done, truth, status, calibration, keys)
+    report = source.report()
+    return RecordedRun(frames, done, truth, status, calibration, keys, when, report)
 
 
 def run_steps(
@@ -194,13 +213,14 @@ def run_steps(
     calibration: Calibration = UNCALIBRATED,
     past: int = 0,
     *,
+    decided: Decided | None = None,
     looked_at: bool = True,
 ) -> Steps:
     """Return the steps of a run, of which some trials may be past."""
     given = (protocol, source, participant, place, calibration)
     if len(series(protocol)) > 1:
         return separate_steps(*given, looked_at=looked_at)
-    return trial_steps(*given, past, looked_at=looked_at)
+    return trial_steps(*given, past, decided=decided, looked_at=looked_at)
 
 
 def participant_of(protocol: Protocol, source: Source, place: RunId, trials: int) -> Participant:
@@ -345,13 +365,13 @@ def resume(
     """
     out = Path(out)
     if is_finished(out):
-        _refuse_another(out, open_dataset(out).protocol, expected)
+        refuse_another(out, open_dataset(out).protocol, expected)
         return
     with closing(Journal.reopen(out)) as journal:
         protocol, findings = validate(journal.header.get("protocol"))
         if findings or not {"folder", "source", "agent"} <= set(journal.header):
             raise JournalError(f"{journal.path}: does not say what session it is of")
-        _refuse_another(out, protocol, expected)
+        refuse_another(out, protocol, expected)
         source = _paced(protocol, make_source(protocol, journal.header["folder"]), speed)
         if source.fingerprint != journal.header["source"]:
             raise JournalError(f"{out}: the subject or the region is not what it was: restore it")
@@ -374,7 +394,8 @@ def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
     return source
 
 
-def _refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
+def refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
+    """Refuse to resume a recording that is not of the protocol expected."""
     expected = expected and draw(expected)
     if expected is None or known.content_hash == expected.content_hash:
         return

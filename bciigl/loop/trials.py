@@ -1,17 +1,19 @@
 """One run, trial by trial: a person imagines, an agent guesses, the person sees it and judges."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import silent
+from bciigl.brain.events import Event
 from bciigl.estimate import UNCALIBRATED, Calibration, context, feedback_so_far
 from bciigl.loop.agent import Agent, Choice
 from bciigl.loop.participant import Participant
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import frames_complete
+from bciigl.protocol.timetable import Timetable
 from bciigl.recording.journal import JournalError
 from bciigl.recording.trial import NOT_ESTIMATED, Frames, RunId, Shown, Trial
 from bciigl.source.interface import DUPLICATE, MISSING, OK, Source
@@ -27,8 +29,18 @@ class Decision(NamedTuple):
     context: np.ndarray
 
 
-Series = tuple[Frames, dict[int, str]]
-"""What was recorded in a run: its frames, and the status of those that are not ok."""
+class Series(NamedTuple):
+    """What was recorded in a run: its frames, the status of those not ok, and its times."""
+
+    frames: Frames
+    status: Mapping[int, str]
+    when: Timetable | None = None
+
+
+Decided = Mapping[int, tuple[np.ndarray, Shown]]
+"""Contexts and guesses that were decided on before a run was resumed, by trial from 0."""
+OnGuess = Callable[[int, np.ndarray, Shown], None]
+"""Called with the number of a trial, its context and the guess, before that is shown."""
 Steps = Generator[Decision | Trial, Shown | None, Series]
 """The steps of a run: each `Decision` must be sent what is shown; finished trials follow."""
 
@@ -41,14 +53,16 @@ def trial_steps(
     calibration: Calibration = UNCALIBRATED,
     past: int = 0,
     *,
+    decided: Decided | None = None,
     looked_at: bool = True,
 ) -> Steps:
     """Let a run happen, step by step, of which some trials were recorded before.
 
-    Contexts and feedback are empty where nobody looks at them while the run goes on.
+    Contexts and feedback are empty where nobody looks at them while the run goes on. Estimates use
+    the times at which events were seen; a trial with one that was not has no context or feedback.
     """
-    when = participant.when
-    length = when.frames(source.tr)
+    planned, when = participant.when, participant.when.copy()
+    length = planned.frames(source.tr)
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
     def until(seconds: float) -> np.ndarray:
@@ -62,18 +76,41 @@ def trial_steps(
                 frames[frame.index] = np.asarray(frame.values, np.float32)
         return frames[:stop]
 
+    def happened(trial: int, *kinds: str) -> bool:
+        """Take down when events were seen, and tell whether all were."""
+        for kind in kinds:
+            found = source.onset(Event(kind, float(planned.onsets[kind][trial]), None))
+            when.onsets[kind][trial] = np.nan if found is None else found
+        return not when.missed(trial)
+
     elapsed = float(when.starts[past]) if past else 0.0
     source.begin_run(*place, length, elapsed=elapsed)
-    for trial in range(participant.trials):
+    cue, *answers = protocol.task.events
+    first = 0 if source.repeatable else past
+    for trial in range(first):
+        happened(trial, cue, *answers)
+    for trial in range(first, participant.trials):
         source.announce(participant.imagine(trial))
-        before = until(when.decisions[trial])
-        seen = NOT_ESTIMATED
-        if looked_at:
-            seen = context(before, protocol, trial, calibration, when)
-        shown = yield Decision(trial, seen)
+        before = until(planned.decisions[trial])
+        if not happened(trial, cue):
+            for kind in answers:
+                when.onsets[kind][trial] = np.nan
+            until(planned.starts[trial + 1])
+            yield Trial.missed(source.n_voxels)
+            continue
+        if trial in (decided or {}):
+            seen, shown = decided[trial]
+        else:
+            seen = NOT_ESTIMATED
+            if looked_at:
+                seen = context(before, protocol, trial, calibration, when)
+            shown = yield Decision(trial, seen)
         for event in participant.answer(trial, shown.action):
             source.announce(event)
-        rest = until(when.starts[trial + 1])
+        rest = until(planned.starts[trial + 1])
+        if not happened(trial, *answers) and np.isnan(when.onsets[answers[0]][trial]):
+            yield Trial.missed(source.n_voxels)
+            continue
         answer = NOT_ESTIMATED
         if looked_at:
             answer = feedback_so_far(rest, protocol, trial, calibration, when)
@@ -81,7 +118,7 @@ def trial_steps(
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)
-    return frames, dict(sorted(status.items()))
+    return Series(frames, dict(sorted(status.items())), when)
 
 
 def run_trials(
@@ -90,15 +127,20 @@ def run_trials(
     participant: Participant,
     *,
     past: Sequence[Trial] = (),
+    repeated: bool = True,
     keep: Keep = silent,
-    on_guess: Callable[[int], None] = silent,
+    on_guess: OnGuess = silent,
 ) -> tuple[Series, list[Trial]]:
     """Let an agent that has begun a run take part in it; return what was recorded and the trials.
 
-    `past` are the first trials of the run, where they were recorded before: they happen again, and
-    must come out the same. `on_guess` is called with the number of a trial when a guess is made.
+    `past` are the first trials of the run, where they were recorded before. If they are `repeated`,
+    they happen again, and must come out the same; otherwise the agent is told of them.
     """
     trials: list[Trial] = []
+    if not repeated:
+        for trial in past:
+            notify_agent(agent, trial)
+        trials, past = list(past), ()
     answer = None
     while True:
         try:
@@ -109,7 +151,7 @@ def run_trials(
         if isinstance(step, Decision):
             answer = participant.shown(step.trial) or _guess(agent, step.context)
             if step.trial >= len(past):
-                on_guess(step.trial)
+                on_guess(step.trial, step.context, answer)
             continue
         number = len(trials)
         if number >= len(past):

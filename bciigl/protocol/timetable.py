@@ -19,7 +19,7 @@ class Timetable:
     starts : array, (trials + 1,)
         When each trial begins and, last, when the last one ends.
     onsets : dict of arrays, (trials,)
-        When each kind of event begins.
+        When each kind of event begins; of a recorded run, not a number for one that was not seen.
     decisions : array, (trials,)
         When the agent guesses.
     nulls : array, (null trials,)
@@ -43,6 +43,14 @@ class Timetable:
         """Return how many frames the run has."""
         # Rounded first: 0.3 / 0.1 is a little less than 3.
         return int(np.ceil(round(self.seconds / tr, 6)))
+
+    def copy(self) -> "Timetable":
+        """Return these times with onsets that may be changed to those that were recorded."""
+        return replace(self, onsets={kind: each.copy() for kind, each in self.onsets.items()})
+
+    def missed(self, trial: int) -> bool:
+        """Tell whether an event of a trial was not seen."""
+        return any(np.isnan(each[trial]) for each in self.onsets.values())
 
     def first(self, trials: int) -> "Timetable":
         """Return the times of a run that ends with the end of that many trials."""

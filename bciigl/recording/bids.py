@@ -1,7 +1,7 @@
 """The dataset: written run by run, valid BIDS in the end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from bciigl.protocol.timetable import timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import calibration_arrays
 from bciigl.recording.layout import ESTIMATES, beside, run_stem, task_label, words, write_table
-from bciigl.recording.trial import RecordedRun, RunId
+from bciigl.recording.trial import NO_GUESS, RecordedRun, RunId, Trial
 from bciigl.recording.truth import Truth
 
 BIDS_VERSION = "1.10.0"
+HEAD_RADIUS = 50.0
+"""mm, of the sphere on which rotations count as displacement (Power et al. 2012)."""
 
 _COLUMNS = {
     "trial": {"Description": "Number of the trial within the run, from 1"},
@@ -63,7 +65,7 @@ _TRUTH_COLUMNS = {
 # Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
 _ESTIMATE_FILES = (
     "protocol.yaml policy policies results.json decoded_rewards.npz report.html report_figures "
-    "calibration.npz *_interactions.npz *_estimates.npz *_frames.tsv *_mask.nii.gz"
+    "calibration.npz *_interactions.npz *_estimates.npz *_frames.tsv *_log.tsv *_mask.nii.gz"
 ).split()
 _UNITS = {True: "in SDs of the noise", False: "in scanner units"}
 GROUPS = {
@@ -126,14 +128,49 @@ def write_run(
     with written_file(path) as temporary:
         np.savez(temporary, **_interactions(run))
     written.append(path)
-    if run.status:
-        path = beside(folder / ESTIMATES, stem, "frames.tsv")
-        numbers = [str(index + 1) for index in run.status]
-        write_table(path, {"frame": numbers, "status": [*run.status.values()]})
+    for ending, columns in _tables(run).items():
+        path = beside(folder / ESTIMATES, stem, ending)
+        write_table(path, columns)
         written.append(path)
     if run.truth is not None:
-        written.append(_write_truth(folder, protocol, place, run.truth))
+        written.append(write_truth(folder, protocol, place, run.truth))
     return written
+
+
+def _tables(run: RecordedRun) -> dict[str, dict[str, list[str]]]:
+    """Return the tables of a run that are not empty: its frames, the head's movement, its log."""
+    found, (arrived, movement, faults) = {}, run.report
+    if arrived or run.status:
+        frames = sorted({*arrived, *run.status})
+        columns = {"frame": [str(index + 1) for index in frames]}
+        columns["status"] = [run.status.get(index, "ok") for index in frames]
+        if arrived:
+            times = (arrived.get(index, np.nan) for index in frames)
+            columns["arrived"] = [_number(each, 3) for each in times]
+        found["frames.tsv"] = columns
+    if movement is not None:
+        found["desc-confounds_timeseries.tsv"] = {
+            name: [_number(each, 6) for each in values] for name, values in confounds(movement)
+        }
+    if faults:
+        found["log.tsv"] = {
+            "seconds": [_number(each.seconds, 3) for each in faults],
+            "volume": [str(each.volume or layout.NOTHING) for each in faults],
+            "what": [each.what for each in faults],
+        }
+    return found
+
+
+def _number(value: float, digits: int) -> str:
+    return layout.NOTHING if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def confounds(movement: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the columns of BIDS confounds, (frames,), of movements (frames, 6)."""
+    names = [f"{kind}_{axis}" for kind in ("trans", "rot") for axis in "xyz"]
+    yield from zip(names, movement.T, strict=True)
+    steps = np.abs(np.diff(movement, axis=0, prepend=np.full((1, 6), np.nan)))
+    yield "framewise_displacement", steps @ ([1.0] * 3 + [HEAD_RADIUS] * 3)
 
 
 def _interactions(run: RecordedRun) -> dict[str, np.ndarray]:
@@ -156,7 +193,8 @@ def write_estimates(
         np.savez(temporary, context=context, feedback=feedback)
 
 
-def _write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
+def write_truth(folder: Path, protocol: Protocol, place: RunId, truth: Truth) -> Path:
+    """Write what was true in a run, apart from all else; return the file."""
     root = folder / layout.TRUTH
     path = beside(root, run_stem(protocol, *place), "truth.tsv")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +222,9 @@ def _begin_derivative(root: Path, name: str, files: Sequence[str]) -> None:
 def _events(
     protocol: Protocol, kinds: Sequence[str], place: RunId, run: RecordedRun
 ) -> dict[str, list[str]]:
-    when, lasts = timetable(protocol, len(run.trials), *place), durations(protocol)
+    when, lasts = run.when, durations(protocol)
+    if when is None:
+        when = timetable(protocol, len(run.trials), *place)
     keys = protocol.human.key_press
     rows = [
         (
@@ -193,16 +233,26 @@ def _events(
             f"{lasts[kind]:.12g}",
             kind,
             str(number + 1),
-            str(protocol.task.options[trial.action]),
-            repr(trial.propensity).removesuffix(".0"),  # to the last bit, for replays
-            *words([trial.explored, trial.catch]),
+            *_guess(protocol, trial),
             *(_key(run, number, kind) if keys else ()),
         )
         for number, trial in enumerate(run.trials)
         for kind in kinds
+        if not np.isnan(when.onsets[kind][number])
     ]
     names = ("onset", "duration", "trial_type", *_COLUMNS, *(_KEYS if keys else ()))
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def _guess(protocol: Protocol, trial: Trial) -> tuple[str, ...]:
+    """Return the columns about the guess of a trial; n/a where none was shown."""
+    if trial.action == NO_GUESS:
+        return (layout.NOTHING,) * 4
+    return (
+        str(protocol.task.options[trial.action]),
+        repr(trial.propensity).removesuffix(".0"),  # to the last bit, for replays
+        *words([trial.explored, trial.catch]),
+    )
 
 
 def _key(run: RecordedRun, number: int, kind: str) -> tuple[str, str]:

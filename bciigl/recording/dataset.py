@@ -3,13 +3,14 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from bciigl.base import tables
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import did_you_mean, shortened
 from bciigl.brain.images import read_image
@@ -19,15 +20,17 @@ from bciigl.learn.interactions import Interactions
 from bciigl.protocol import Protocol, load
 from bciigl.protocol.design_checks import known_match_rate
 from bciigl.protocol.schedule import is_regular, run_count, series, session_trials
-from bciigl.protocol.timetable import timetable
+from bciigl.protocol.timetable import Timetable, timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import read_calibration
 from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
-from bciigl.recording.trial import Frames, KeyPress, Shown
+from bciigl.recording.trial import NO_GUESS, Frames, KeyPress, Shown
 from bciigl.recording.truth import Session, Truth
 
 ARRAYS = ("context", "action", "propensity", "catch", "feedback")
 _TRUTH = ("meant", "match", "imagined", "judged")
+MOST_LATE = 4.0
+"""TRs by which an event may begin late in a live session; any later, it is not shown."""
 
 
 class RecordedEvent(NamedTuple):
@@ -115,24 +118,62 @@ class Dataset:
         return sorted(found, key=lambda each: each.onset)
 
     def shown(self, session: str, run: int) -> list[Shown]:
-        """Return the guess shown in each trial of a run, if events are as the protocol plans."""
+        """Return the guess shown in each trial of a run; `NO_GUESS` where none was."""
         options = [str(each) for each in self.protocol.task.options]
-        events, shown = self.events(session, run), {}
-        trials = max((event.trial for event in events), default=0)
-        onsets = timetable(self.protocol, trials, session, run).onsets
+        found = [Shown(NO_GUESS, 0.0, explored=False)] * self.trials(session, run)
+        for event in self.events(session, run):
+            if event.guess != layout.NOTHING:
+                (action,) = _places(self.folder, [event.guess], options)
+                guess = (int(action), event.propensity, event.explored, event.catch)
+                found[event.trial - 1] = Shown(*guess)
+        return found
+
+    def trials(self, session: str, run: int) -> int:
+        """Return how many trials a run had, those that were missed included."""
+        stem = run_stem(self.protocol, session, run)
+        path = beside(self.folder / ESTIMATES, stem, "interactions.npz")
+        # Trials that were missed have no events.
+        known = len(read_arrays(path).get("action", ())) if path.exists() else 0
+        return max(known, *(event.trial for event in self.events(session, run)), 0)
+
+    def timetable(self, session: str, run: int) -> Timetable:
+        """Return the times of a run: those at which events were seen, and planned ones."""
+        planned = timetable(self.protocol, self.trials(session, run), session, run)
+        nothing = np.full(planned.trials, np.nan)
+        when = replace(planned, onsets={kind: nothing.copy() for kind in planned.onsets})
+        tr = self.protocol.timing.tr
         # Random times are of the same seed only if they are the same to the millisecond.
-        most = self.protocol.timing.tr / 2 if is_regular(self.protocol) else 0.001
-        for event in events:
-            planned = onsets[event.kind][event.trial - 1] if event.kind in onsets else np.nan
-            if not abs(event.onset - planned) < most:
+        early = tr / 2 if is_regular(self.protocol) else 0.001
+        late = MOST_LATE * tr if self.arrivals(session, run) else early
+        for event in self.events(session, run):
+            known = event.kind in planned.onsets
+            plan = float(planned.onsets[event.kind][event.trial - 1]) if known else np.nan
+            if not -early < event.onset - plan < late:
                 raise DatasetError(
                     f"{self.folder}: {event.kind} of trial {event.trial} in run {run} of "
-                    f"ses-{session} is at {event.onset:g} s, but the protocol has {planned:g} s; "
+                    f"ses-{session} is at {event.onset:g} s, but the protocol has {plan:g} s; "
                     "give the protocol the seed and the timing of the recording"
                 )
-            (action,) = _places(self.folder, [event.guess], options)
-            shown[event.trial] = Shown(int(action), event.propensity, event.explored, event.catch)
-        return [shown[each] for each in sorted(shown)]
+            # Tables lack the last digits.
+            same = abs(event.onset - plan) < 1e-9 * max(plan, 1.0)
+            when.onsets[event.kind][event.trial - 1] = plan if same else event.onset
+        return when
+
+    def arrivals(self, session: str, run: int) -> dict[int, tuple[str, float]]:
+        """Return status and arrival of each frame of a live run, by index from 0; or {}."""
+        path = beside(self.folder / ESTIMATES, run_stem(self.protocol, session, run), "frames.tsv")
+        if not path.exists():
+            return {}
+        table = tables.read_table(path, ("frame", "status"), ("arrived",), error=DatasetError)
+        if "arrived" not in table:
+            return {}
+        try:
+            return {
+                int(frame) - 1: (status, np.nan if at == layout.NOTHING else float(at))
+                for frame, status, at in zip(*table.values(), strict=True)
+            }
+        except ValueError as error:
+            raise DatasetError(f"{path}: {error}") from None
 
     def keys(self, session: str, run: int) -> list[KeyPress | None]:
         """Return the key pressed in each trial of a run; empty if none was recorded."""
@@ -140,16 +181,15 @@ class Dataset:
             return []
         name = next(each for each, kinds in series(self.protocol).items() if "judgment" in kinds)
         path = self._raw(session, run, name, "events.tsv")
-        table = read_table(path, ("trial_type", "response", "response_time"))
-        rows = zip(*table.values(), strict=True)
-        found = [key for kind, *key in rows if kind == "judgment"]
+        table = read_table(path, ("trial_type", "trial", "response", "response_time"))
+        found: list[KeyPress | None] = [None] * self.trials(session, run)
         try:
-            return [
-                None if pressed == layout.NOTHING else KeyPress(pressed == "match", float(seconds))
-                for pressed, seconds in found
-            ]
+            for kind, trial, pressed, seconds in zip(*table.values(), strict=True):
+                if kind == "judgment" and pressed != layout.NOTHING:
+                    found[int(trial) - 1] = KeyPress(pressed == "match", float(seconds))
         except ValueError as error:
             raise DatasetError(f"{path}: {error}") from None
+        return found
 
     def run_truth(self, session: str, run: int) -> Truth | None:
         """Return what was true in a run; None if that is not in the dataset."""
@@ -254,7 +294,7 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
 
 def _events(path: Path) -> list[RecordedEvent]:
     names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
-    read = (float, float, str, int, str, float, "true".__eq__, "true".__eq__)
+    read = (float, float, str, int, str, _propensity, "true".__eq__, "true".__eq__)
     rows = zip(*read_table(path, names).values(), strict=True)
     try:
         return [
@@ -263,6 +303,10 @@ def _events(path: Path) -> list[RecordedEvent]:
         ]
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
+
+
+def _propensity(text: str) -> float:
+    return 0.0 if text == layout.NOTHING else float(text)
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:

@@ -76,7 +76,10 @@ class Journal:
         """Write one line; when this returns, the program may be killed."""
         line = _line(entry)
         with named_errors(self.path):
+            before = os.fstat(self._file.fileno()).st_size
             if self._file.write(line) != len(line):
+                # Without the part that was written: what is appended next begins a line.
+                os.ftruncate(self._file.fileno(), before)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def entries(self) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,21 @@ import numpy as np
 from bciigl.base.files import remove_unfinished
 from bciigl.estimate import Calibration
 from bciigl.protocol import Protocol
+from bciigl.protocol.timetable import Timetable
 from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.calibration import write_calibration
 from bciigl.recording.dataset import Dataset, joined_session
 from bciigl.recording.journal import Journal, JournalError
 from bciigl.recording.layout import CALIBRATION, ESTIMATES
-from bciigl.recording.trial import Frames, RecordedRun, RunId, Trial, run_arrays
+from bciigl.recording.trial import (
+    NOT_ESTIMATED,
+    Frames,
+    RecordedRun,
+    RunId,
+    Shown,
+    Trial,
+    run_arrays,
+)
 from bciigl.recording.truth import Session
 
 
@@ -33,6 +43,12 @@ class MemorySink:
         """Return that nothing was recorded before."""
         return [], False
 
+    decided = MappingProxyType({})
+    """Guesses that were decided on in trials that had not ended: none."""
+
+    def decide(self, place: RunId, number: int, context: np.ndarray, shown: Shown) -> None:
+        """Do nothing: guesses come with their run."""
+
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Do nothing: trials come with their run."""
 
@@ -43,6 +59,10 @@ class MemorySink:
     def frames(self, place: RunId) -> Frames:
         """Return the frames of a run that has no final estimates yet."""
         return self.runs[place].frames
+
+    def when(self, place: RunId) -> Timetable | None:
+        """Return the times of a run."""
+        return self.runs[place].when
 
     def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
         """Keep what learners get of a run."""
@@ -79,10 +99,13 @@ class DatasetSink:
         write_description(self._folder, protocol, source.region, source.group)
         self._known = _known(journal)
         self._digests: dict[str, str] | None = None
+        self.lines: list[dict[str, Any]] = []
+        """What the journal has of the present run, from before it was resumed."""
 
     def past(self, place: RunId, trials: int) -> tuple[list[Trial], bool]:
         """Return what was recorded of the next run, and whether its files are whole and intact."""
-        known, past, self._digests = next(self._known, (None, [], None))
+        known, past, self.lines = next(self._known, (None, [], []))
+        self._digests = self.lines[-1].get("written") if self.lines else None
         fits = len(past) == trials if self._digests is not None else len(past) <= trials
         if known not in (None, place) or not fits:
             raise JournalError(f"{self._journal.path}: its runs are not in order")
@@ -93,6 +116,25 @@ class DatasetSink:
     def frames(self, place: RunId) -> Frames:
         """Return the frames of a run whose files are whole."""
         return self._dataset.frames(*place)
+
+    def when(self, place: RunId) -> Timetable:
+        """Return the times of a run whose files are whole."""
+        return self._dataset.timetable(*place)
+
+    @property
+    def decided(self) -> dict[int, tuple[np.ndarray, Shown]]:
+        """Contexts and guesses that were decided on in the present run before it was resumed."""
+        found = {}
+        for line in self.lines:
+            if "decision" in line:
+                trial = Trial.from_dict(line | {"feedback": []})
+                found[line["decision"]] = trial.context, trial.shown
+        return found
+
+    def decide(self, place: RunId, number: int, context: np.ndarray, shown: Shown) -> None:
+        """Write a guess to the journal, before it is shown."""
+        line = Trial(context, *shown, NOT_ESTIMATED).as_dict()
+        self._journal.append({**place._asdict(), "decision": number, **line})
 
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal; when this returns, the program may be killed."""
@@ -121,8 +163,8 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], dict[str, str] | None]]:
-    """Yield what the journal has, run by run: trials, and digests of its files if they are written.
+def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], list[dict[str, Any]]]]:
+    """Yield what the journal has, run by run: trials, and all lines.
 
     Each run is read to its end, and one line further, before anything is appended to it; so what is
     appended is not taken for the past.
@@ -135,6 +177,6 @@ def _known(journal: Journal) -> Iterator[tuple[RunId, list[Trial], dict[str, str
             numbers = [each["trial"] for each in lines if "trial" in each]
             if numbers != list(range(len(trials))):
                 raise JournalError(f"{journal.path}: its trials are not in order")
-            yield place, trials, lines[-1].get("written")
+            yield place, trials, lines
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalError(f"{journal.path}: is not a journal of a session") from error

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bciigl.estimate import UNCALIBRATED, Calibration
+from bciigl.protocol.timetable import Timetable
 from bciigl.recording.truth import Truth
 
 Frames = np.ndarray | Mapping[str, np.ndarray]
@@ -37,13 +38,16 @@ class KeyPress(NamedTuple):
 
 NOT_ESTIMATED = np.empty(0)
 """A context or feedback that nobody looks at before the run is over."""
+NO_GUESS = -1
+"""The action of a trial in which no guess was shown."""
 
 
 class Trial(NamedTuple):
     """One trial, as the agent knows it.
 
     The context is estimated at the time of the decision, the feedback at the trial's end,
-    (voxels,); not numbers where too many frames were missing.
+    (voxels,); not numbers where too many frames were missing. In a trial that was missed, because
+    its cue or its guess was not shown, both are not numbers and the action is `NO_GUESS`.
     """
 
     context: np.ndarray
@@ -52,6 +56,17 @@ class Trial(NamedTuple):
     explored: bool
     catch: bool
     feedback: np.ndarray
+
+    @classmethod
+    def missed(cls, voxels: int) -> "Trial":
+        """Return a trial in which no guess was shown, or not seen."""
+        nothing = np.full(voxels, np.nan)
+        return cls(nothing, NO_GUESS, 0.0, explored=False, catch=False, feedback=nothing)
+
+    @property
+    def shown(self) -> Shown:
+        """The guess that was shown."""
+        return Shown(self.action, self.propensity, self.explored, self.catch)
 
     @property
     def usable(self) -> bool:
@@ -77,11 +92,38 @@ class Trial(NamedTuple):
         return self.as_dict() == other.as_dict()
 
 
+class Fault(NamedTuple):
+    """Something that went wrong with a volume, by number if that is known, or with a session."""
+
+    seconds: float
+    volume: int | None
+    what: str
+
+
+class RunReport(NamedTuple):
+    """What a source tells of a run besides its frames.
+
+    Attributes
+    ----------
+    arrived : dict
+        Seconds of the run at which each frame arrived, by index.
+    movement : array, (frames, 6), or None
+        Of the head from the reference: translations in mm, rotations in radians.
+    faults : sequence of Fault
+        In order.
+    """
+
+    arrived: Mapping[int, float] = {}
+    movement: np.ndarray | None = None
+    faults: Sequence[Fault] = ()
+
+
 class RecordedRun(NamedTuple):
     """A run that is over, with the calibration that its trials were estimated with.
 
     Frames are not numbers where missing or corrupt; `status` has that of each frame not ok, by
-    index. `keys` has the key pressed in each trial, None for none.
+    index. `keys` has the key pressed in each trial, None for none. `when` has the times at which
+    events happened, not a number where one did not; None: as planned.
     """
 
     frames: Frames
@@ -90,6 +132,8 @@ class RecordedRun(NamedTuple):
     status: Mapping[int, str] = {}
     calibration: Calibration = UNCALIBRATED
     keys: Sequence[KeyPress | None] = ()
+    when: Timetable | None = None
+    report: RunReport = RunReport()
 
 
 def run_arrays(

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bciigl.protocol.timetable import timetable
 from bciigl.recording import Dataset
 from bciigl.recording.dataset import RecordedEvent
 from bciigl.recording.truth import Truth
@@ -30,7 +29,7 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     truth = dataset.run_truth("train", run)
     shown = max(each.trial for each in events)
     # All trials: interactions lack those that are of no use.
-    when = timetable(protocol, max(each.trial for each in happened), "train", run)
+    when = dataset.timetable("train", run)
     end = when.starts[shown]
     separate = isinstance(frames, dict)
     series = {(kind,): frames[kind] for kind in kinds} if separate else {tuple(kinds): frames}

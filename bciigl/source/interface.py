@@ -12,7 +12,7 @@ from bciigl.brain.events import Event, trial_event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.protocol.timetable import timetable
-from bciigl.recording.trial import KeyPress, Shown
+from bciigl.recording.trial import KeyPress, RunReport, Shown
 from bciigl.recording.truth import Truth
 
 OK, LATE, MISSING, CORRUPT, DUPLICATE = "ok", "late", "missing", "corrupt", "duplicate"
@@ -107,6 +107,9 @@ class Source(ABC):
         What kind of participant the recording is of, as in ``participants.tsv``.
     sidecar : dict
         What the recording's JSON sidecar says about the scanner besides the TR.
+    repeatable : bool
+        Whether a run that was stopped can happen again from its beginning, as a simulated one can.
+        If not, a run that is resumed goes on where it is now.
     """
 
     tr: float
@@ -114,6 +117,7 @@ class Source(ABC):
     fingerprint: str = ""
     group: str = "participant"
     sidecar: Mapping[str, Any] = {}
+    repeatable: bool = True
 
     @property
     def n_voxels(self) -> int:
@@ -143,7 +147,8 @@ class Source(ABC):
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop` that have not been read yet, in order.
 
-        Waits until all of them are here or are known to be missing. Every index is given once.
+        Waits until all of them are here or are known to be missing. Every index is given once, but
+        a frame that was given as missing may be given again, as late, by a later call.
         """
 
     def skip_run(  # noqa: B027 (not every source needs it)
@@ -154,9 +159,17 @@ class Source(ABC):
     def announce(self, event: Event) -> None:  # noqa: B027 (not every source needs it)
         """Learn that something happens to the person. Only a simulated brain answers."""
 
+    def onset(self, event: Event) -> float | None:
+        """Return when an event that was announced began; None if the person never saw it."""
+        return event.onset
+
     def elapsed(self) -> float:
         """Return the seconds since the run began, by the clock of the scanner."""
         return 0.0
+
+    def report(self) -> RunReport:
+        """Return what else is to be recorded of the run, when it is over."""
+        return RunReport()
 
     def participant(self, session: str, run: int, trials: int) -> Participant | None:
         """Return the participant of a run, if the source knows who that was.

@@ -15,7 +15,8 @@ class PacedSource(Source):
         self._source, self._speed = source, speed
         self._began: float | None = None
         self._resumed_at, self._next = 0.0, 0
-        for name in (*Source.__annotations__, "announce", "participant", "skip_run"):
+        same = ("announce", "onset", "participant", "report", "skip_run")
+        for name in (*Source.__annotations__, *same):
             setattr(self, name, getattr(source, name))
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:

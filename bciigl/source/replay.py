@@ -76,6 +76,7 @@ class RecordedPerson(Participant):
 
     def __init__(self, dataset: Dataset, session: str, run: int, trials: int) -> None:
         super().__init__(dataset.protocol, trials, session, run)
+        self.when = dataset.timetable(session, run)
         self._shown = dataset.shown(session, run)
         self._truth = dataset.run_truth(session, run)
         self._keys = dataset.keys(session, run)

@@ -82,7 +82,7 @@ def live(source: Source, who, guesses: Sequence[int]) -> tuple[np.ndarray, np.nd
         try:
             step = steps.send(shown)
         except StopIteration as end:
-            frames, status = end.value
+            frames, status, _ = end.value
             assert status == {}
             return np.array(seen), np.array(answers), frames
 
@@ -216,7 +216,7 @@ def same(some: Sequence[Trial], others: Sequence[Trial]) -> bool:
 @each_caught
 def test_agent_acts_where_the_experimenter_does_not_and_observes_all(mine):
     agent, who = Diary(), someone(mine)
-    (frames, _), trials, kept = run(mine, agent)
+    (frames, *_), trials, kept = run(mine, agent)
     assert 0 < who.catch.sum() < TRIALS
     assert [each.catch for each in trials] == who.catch.tolist()
     for number, trial in enumerate(trials):
@@ -273,10 +273,10 @@ def test_agent_that_scribbles_on_what_it_is_given_changes_nothing(mine):
 
 @each_caught
 def test_past_trials_happen_again_and_are_not_kept_twice(mine):
-    (frames, _), trials, _ = run(mine, Diary())
+    (frames, *_), trials, _ = run(mine, Diary())
     for known in (1, TRIALS):
         agent = Diary()
-        (again, _), found, kept = run(mine, agent, past=trials[:known])
+        (again, *_), found, kept = run(mine, agent, past=trials[:known])
         assert [number for number, _ in kept] == list(range(known, TRIALS))
         assert len(agent.named("observe")) == TRIALS
         assert same(found, trials)
@@ -310,7 +310,7 @@ def test_decision_with_too_few_frames_is_guessed_uniformly_and_not_observed():
             return Choice(2, 0.9, False)
 
     agent = Sure()
-    (frames, status), trials, kept = run(mine, agent, source=Losing(mine, lost=lost))
+    (frames, status, _), trials, kept = run(mine, agent, source=Losing(mine, lost=lost))
     # A duplicate is one that is there already: this one never came.
     assert status == {
         5: "corrupt", 6: "late", 7: "missing", **dict.fromkeys((28, 29, 30, 31), "missing")

@@ -158,7 +158,7 @@ def test_random_times_of_another_seed_are_refused_however_close(tmp_path):
     dataset = open_dataset(tmp_path)
     assert len(dataset.shown("train", 1)) == 4
     with pytest.raises(DatasetError, match="the seed and the timing of the recording"):
-        replace(dataset, protocol=mine.model_copy(update={"seed": 1})).shown("train", 1)
+        replace(dataset, protocol=mine.model_copy(update={"seed": 1})).timetable("train", 1)
 
 
 def test_dataset_of_version_0_1_is_read(folder):
