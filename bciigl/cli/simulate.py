@@ -68,20 +68,17 @@ def simulate(
     If it is stopped, by whatever, `bciigl simulate --resume FOLDER` goes on, and ends with the same
     dataset.
     """
-    from bciigl.base.registry import AGENTS
     from bciigl.protocol import parse_change
     from bciigl.protocol.population import person_values
     from bciigl.recording import open_dataset
 
-    # By name, or else the folder of a saved policy.
-    saved = agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
-    policy = agent if saved else None
+    agent, policy = agent_or_folder(agent)
     fields = {
         "brain.noise": noise,
         "task.trials": trials,
         "seed": seed,
         "brain.engine": engine,
-        "agent.policy": agent if policy is None else "fixed",
+        "agent.policy": agent,
     }
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
@@ -89,7 +86,7 @@ def simulate(
     pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
     folder, population = _recorded(protocol, changes, policy, out, resume, pace)
     dataset = open_dataset(folder)
-    sessions, results = _learned(dataset)
+    sessions, results = learned(dataset)
     further: dict[str, Any] = {}
     if population:
         further["person"] = person_values(dataset.protocol, population)
@@ -112,11 +109,8 @@ def _recorded(
     A recording that is resumed without any options does not say that.
     """
     from bciigl import loop
-    from bciigl.learn import load_learner
     from bciigl.protocol import find
     from bciigl.recording import is_dataset
-    from bciigl.recording.calibration import read_calibration
-    from bciigl.recording.layout import CALIBRATION
 
     begun = resume is not None and is_dataset(resume)
     if resume is not None and out is not None:
@@ -127,20 +121,36 @@ def _recorded(
     told = resume is None or source is not None or bool(changes)
     wanted = protocol_of(source or DEFAULT, changes) if told else None
     folder = resume or out or _free_folder(wanted.name)
-    with _stoppable(folder), bar("recording trials") as progress:
+    with stoppable(folder, "simulate"), bar("recording trials") as progress:
         if begun or wanted is None:
             loop.resume(folder, expected=wanted, progress=progress, **pace)
         else:
-            saved = {}
-            if policy is not None:
-                calibration = read_calibration(Path(policy, CALIBRATION))
-                saved = {"policy": load_learner(policy), "calibration": calibration}
-            paths = find(source or DEFAULT).parent
+            paths, saved = find(source or DEFAULT).parent, saved_policy(policy)
             loop.record(wanted, folder, folder=paths, progress=progress, **saved, **pace)
     return folder, {} if wanted is None else wanted.population
 
 
-def _learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
+def agent_or_folder(agent: str | None) -> tuple[str | None, str | None]:
+    """Return the agent that is named, or the fixed one and the folder of its policy."""
+    from bciigl.base.registry import AGENTS
+
+    saved = agent is not None and agent not in AGENTS.ids and os.path.isdir(agent)
+    return ("fixed", agent) if saved else (agent, None)
+
+
+def saved_policy(folder: str | None) -> dict[str, Any]:
+    """Return the policy in a folder and what it was learned with, as named arguments."""
+    from bciigl.learn import load_learner
+    from bciigl.recording.calibration import read_calibration
+    from bciigl.recording.layout import CALIBRATION
+
+    if folder is None:
+        return {}
+    calibration = read_calibration(Path(folder, CALIBRATION))
+    return {"policy": load_learner(folder), "calibration": calibration}
+
+
+def learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
     """Let the protocol's learners learn from a recording, and keep the results."""
     from bciigl.study.session_results import learn_and_keep
 
@@ -166,11 +176,11 @@ def _free_folder(name: str) -> str:
 
 
 @contextmanager
-def _stoppable(folder: str) -> Iterator[None]:
+def stoppable(folder: str, command: str) -> Iterator[None]:
     """Say how to go on, where a recording stops that was begun."""
     from bciigl.recording import is_dataset
 
-    how = f"go on with: bciigl simulate --resume {shlex.quote(folder)}"
+    how = f"go on with: bciigl {command} --resume {shlex.quote(folder)}"
     try:
         yield
     except KeyboardInterrupt:
