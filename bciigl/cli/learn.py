@@ -84,7 +84,7 @@ def learn(
 
     dataset = open_dataset(source) if is_dataset(source) else None
     sessions = learning.load_arrays(source) if dataset is None else learning.load_sessions(dataset)
-    for name in ("train", "test") if dataset is not None else ():
+    for name in filter(dataset.has, ("train", "test")) if dataset is not None else ():
         if missing := dataset.missing_runs(name):
             planned = f"the runs that the protocol plans for ses-{name}"
             warn(f"{source}: {missing} of {planned} are missing")

@@ -148,6 +148,7 @@ class Calibrator:
         when = planned(recordings, self._protocol, when)
         for kinds, series in recordings.items():
             events = series_events(self._protocol, kinds, when)
+            series = glm.without_confounds(series, events, when.confounds)
             numbers = np.tile([names.index(kind) for kind in kinds], when.trials)
             count = max(round(len(series) * events.tr / glm.WINDOW), 1)
             ends = np.linspace(0, len(series), count + 1).round().astype(int).tolist()

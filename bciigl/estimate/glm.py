@@ -97,6 +97,27 @@ def estimate(
     return np.array(estimates).reshape(len(weights), frames.shape[1])
 
 
+def without_confounds(
+    frames: np.ndarray, events: Events, confounds: np.ndarray | None
+) -> np.ndarray:
+    """Return frames less what confounds, (frames, regressors), explain beside events and drift."""
+    if confounds is None:
+        return frames
+    there = ~are_missing(frames) & np.isfinite(confounds[: len(frames)]).all(axis=1)
+    part = confounds[: len(frames)][there]
+    part = part - part.mean(axis=0) if len(part) else part
+    scale = np.sqrt((part**2).mean(axis=0)) if len(part) else np.zeros(part.shape[1])
+    part = part[:, scale > 0] / scale[scale > 0]
+    _, when, _ = events.window(frames, 0, len(frames))
+    others = _design(when._replace(missing=tuple(np.flatnonzero(~there).tolist())))
+    if len(part) <= part.shape[1] + others.shape[1]:  # nothing would be left
+        return frames
+    weights = np.linalg.lstsq(np.concatenate([part, others], axis=1), frames[there], rcond=None)[0]
+    cleaned = frames.copy()
+    cleaned[there] -= part @ weights[: part.shape[1]]
+    return cleaned
+
+
 def last_products(frames: np.ndarray, events: Events) -> tuple[float, float]:
     """Return the `lagged_products` of the last frames."""
     first = max(len(frames) - round(WINDOW / events.tr), 0)

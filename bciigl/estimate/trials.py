@@ -155,6 +155,7 @@ def _from_series(
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
     trials = np.asarray(trials, int)
     events = series_events(protocol, kinds, when)
+    frames = glm.without_confounds(frames, events, when.confounds)
     wanted = np.zeros((len(trials), when.trials, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
     wanted = wanted.reshape(len(trials), -1)

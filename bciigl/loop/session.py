@@ -368,6 +368,8 @@ def resume(
         refuse_another(out, open_dataset(out).protocol, expected)
         return
     with closing(Journal.reopen(out)) as journal:
+        if "live" in journal.header:
+            raise JournalError(f"{out}: is a live session; use bciigl run --resume")
         protocol, findings = validate(journal.header.get("protocol"))
         if findings or not {"folder", "source", "agent"} <= set(journal.header):
             raise JournalError(f"{journal.path}: does not say what session it is of")

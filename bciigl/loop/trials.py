@@ -1,6 +1,7 @@
 """One run, trial by trial: a person imagines, an agent guesses, the person sees it and judges."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,8 @@ def trial_steps(
     """
     planned, when = participant.when, participant.when.copy()
     length = planned.frames(source.tr)
+    if protocol.estimate.motion:
+        when = replace(when, confounds=np.full((length, 6), np.nan))
     frames, status = np.full((length, source.n_voxels), np.nan), {}
 
     def until(seconds: float) -> np.ndarray:
@@ -74,6 +77,8 @@ def trial_steps(
             if frame.values is not None and frame.status != DUPLICATE:
                 # Rounded as the recording keeps them, so that it tells all that was known.
                 frames[frame.index] = np.asarray(frame.values, np.float32)
+                if when.confounds is not None and frame.movement is not None:
+                    when.confounds[frame.index] = frame.movement
         return frames[:stop]
 
     def happened(trial: int, *kinds: str) -> bool:

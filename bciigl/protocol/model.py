@@ -397,6 +397,45 @@ class Timing(Section):
     cool_down: Pause = field(0.0, "s", "rest recorded after the last trial of a run")
 
 
+class Live(Section):
+    """At a scanner, where volumes come one by one (`bciigl run`)."""
+
+    trigger: Literal["volume", "key", "serial", "lsl"] = field(
+        "volume",
+        "choice",
+        "what begins a run: its first volume, a key, a byte at a serial port, an LSL marker",
+    )
+    trigger_from: str = field(
+        "5",
+        "text",
+        "the key of a trigger or, for others, the serial port or the name of the LSL stream",
+        min_length=1,
+        max_length=200,
+    )
+    series: PlainText = field(
+        "", "text", "volumes count if this is part of their series' description", max_length=200
+    )
+    dummies: int = field(
+        0, "volumes", "volumes at the beginning of a run that are not used", ge=0, le=100
+    )
+    deadline: float = field(
+        1.0,
+        "TR",
+        "how much later than due a volume may come; decisions do not wait longer",
+        gt=0,
+        le=20,
+    )
+    realign: bool = field(
+        True, "true or false", "each volume is realigned to the session's reference"
+    )
+    answers: tuple[str, str] = field(
+        ("1", "2"),
+        "keys",
+        "the keys for match and mismatch, where human.key_press is true",
+        strict=False,
+    )
+
+
 class Feedback(Section):
     """How the agent's feedback is mixed from the brain's two answers."""
 
@@ -419,6 +458,9 @@ class Estimate(Section):
     )
     normalise: bool = field(
         True, "true or false", "estimates are in SDs of the noise, uncorrelated between voxels"
+    )
+    motion: bool = field(
+        False, "true or false", "the head's movement is regressed out, where volumes are realigned"
     )
 
 
@@ -473,6 +515,7 @@ class Protocol(Section):
     )
     source: Source = Field(Source(), description="where frames come from")
     timing: Timing = Field(Timing(), description="when things happen")
+    live: Live = Field(Live(), description="how volumes come from a scanner")
     feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
     recording: Literal["shared", "separate"] = field(
         "shared", "choice", "one BOLD series, or one per event kind as in the paper's code"

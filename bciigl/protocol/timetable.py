@@ -26,6 +26,8 @@ class Timetable:
         When null trials begin, in which nothing happens.
     seconds : float
         How long the run is.
+    confounds : array, (frames, regressors), or None
+        What else than events changes the frames of a recorded run, such as the head's movement.
     """
 
     starts: np.ndarray
@@ -33,6 +35,7 @@ class Timetable:
     decisions: np.ndarray
     nulls: np.ndarray
     seconds: float
+    confounds: np.ndarray | None = None
 
     @property
     def trials(self) -> int:

@@ -65,7 +65,8 @@ _TRUTH_COLUMNS = {
 # Folders without a slash at the end: the validator (3.0.2) does not ignore them with one.
 _ESTIMATE_FILES = (
     "protocol.yaml policy policies results.json decoded_rewards.npz report.html report_figures "
-    "calibration.npz *_interactions.npz *_estimates.npz *_frames.tsv *_log.tsv *_mask.nii.gz"
+    "calibration.npz *_interactions.npz *_estimates.npz *_frames.tsv *_log.tsv *_mask.nii.gz "
+    "*_boldref.nii.gz condition.json journal.txt cred-nf.md"
 ).split()
 _UNITS = {True: "in SDs of the noise", False: "in scanner units"}
 GROUPS = {
@@ -149,7 +150,7 @@ def _tables(run: RecordedRun) -> dict[str, dict[str, list[str]]]:
             columns["arrived"] = [_number(each, 3) for each in times]
         found["frames.tsv"] = columns
     if movement is not None:
-        found["desc-confounds_timeseries.tsv"] = {
+        found[layout.CONFOUNDS] = {
             name: [_number(each, 6) for each in values] for name, values in confounds(movement)
         }
     if faults:
@@ -167,8 +168,7 @@ def _number(value: float, digits: int) -> str:
 
 def confounds(movement: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the columns of BIDS confounds, (frames,), of movements (frames, 6)."""
-    names = [f"{kind}_{axis}" for kind in ("trans", "rot") for axis in "xyz"]
-    yield from zip(names, movement.T, strict=True)
+    yield from zip(layout.MOVEMENT, movement.T, strict=True)
     steps = np.abs(np.diff(movement, axis=0, prepend=np.full((1, 6), np.nan)))
     yield "framewise_displacement", steps @ ([1.0] * 3 + [HEAD_RADIUS] * 3)
 

@@ -23,7 +23,16 @@ from bciigl.protocol.schedule import is_regular, run_count, series, session_tria
 from bciigl.protocol.timetable import Timetable, timetable
 from bciigl.recording import layout
 from bciigl.recording.calibration import read_calibration
-from bciigl.recording.layout import ESTIMATES, TRUTH, DatasetError, beside, read_table, run_stem
+from bciigl.recording.layout import (
+    CONFOUNDS,
+    ESTIMATES,
+    MOVEMENT,
+    TRUTH,
+    DatasetError,
+    beside,
+    read_table,
+    run_stem,
+)
 from bciigl.recording.trial import NO_GUESS, Frames, KeyPress, Shown
 from bciigl.recording.truth import Session, Truth
 
@@ -157,7 +166,21 @@ class Dataset:
             # Tables lack the last digits.
             same = abs(event.onset - plan) < 1e-9 * max(plan, 1.0)
             when.onsets[event.kind][event.trial - 1] = plan if same else event.onset
-        return when
+        moved = self.movement(session, run) if self.protocol.estimate.motion else None
+        return replace(when, confounds=moved)
+
+    def movement(self, session: str, run: int) -> np.ndarray | None:
+        """Return how the head moved in a live run, (frames, 6); None if it is not known."""
+        stem = run_stem(self.protocol, session, run)
+        path = beside(self.folder / ESTIMATES, stem, CONFOUNDS)
+        if not path.exists():
+            return None
+        table = read_table(path, MOVEMENT)
+        try:
+            rows = zip(*table.values(), strict=True)
+            return np.array([[_number(each) for each in row] for row in rows])
+        except ValueError as error:
+            raise DatasetError(f"{path}: {error}") from None
 
     def arrivals(self, session: str, run: int) -> dict[int, tuple[str, float]]:
         """Return status and arrival of each frame of a live run, by index from 0; or {}."""
@@ -169,7 +192,7 @@ class Dataset:
             return {}
         try:
             return {
-                int(frame) - 1: (status, np.nan if at == layout.NOTHING else float(at))
+                int(frame) - 1: (status, _number(at))
                 for frame, status, at in zip(*table.values(), strict=True)
             }
         except ValueError as error:
@@ -285,7 +308,8 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
     """Return the dataset in a folder; `DatasetError` if there is none, or if it is not finished."""
     folder = Path(folder)
     if (folder / layout.JOURNAL).exists():
-        raise DatasetError(f"{folder}: is not finished; resume it with bciigl simulate --resume")
+        how = "bciigl simulate --resume or, if it is live, bciigl run --resume"
+        raise DatasetError(f"{folder}: is not finished; resume it with {how}")
     if not (folder / layout.PROTOCOL).exists():
         raise DatasetError(f"{folder}: is not a dataset of bciigl: {layout.PROTOCOL} is missing")
     # The files it names were needed to record; they lie where it was recorded from.
@@ -303,6 +327,10 @@ def _events(path: Path) -> list[RecordedEvent]:
         ]
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
+
+
+def _number(text: str) -> float:
+    return np.nan if text == layout.NOTHING else float(text)
 
 
 def _propensity(text: str) -> float:

@@ -25,7 +25,9 @@ def time_course_drawing(dataset: Dataset) -> Drawing:
     run = int(dataset.sessions["train"].interactions.run[0])
     frames = dataset.frames("train", run)
     happened = dataset.events("train", run)
-    events = [each for each in happened if each.trial <= TRIALS]
+    # The first ones may have been missed.
+    last = max(TRIALS, min(each.trial for each in happened))
+    events = [each for each in happened if each.trial <= last]
     truth = dataset.run_truth("train", run)
     shown = max(each.trial for each in events)
     # All trials: interactions lack those that are of no use.

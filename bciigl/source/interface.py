@@ -32,6 +32,9 @@ class Frame(NamedTuple):
         Seconds from the beginning of the run until the frame was complete, and until it was here.
     status : str
         One of `STATUSES`.
+    movement : array, (6,), or None
+        Of the head from the reference, if the volume was realigned: translations in mm, rotations
+        in radians.
     """
 
     index: int
@@ -39,6 +42,7 @@ class Frame(NamedTuple):
     acquired: float
     arrived: float
     status: str = OK
+    movement: np.ndarray | None = None
 
 
 class Participant:
