@@ -10,8 +10,11 @@ from bciigl.base.errors import BciiglError
 from bciigl.cli.learn import learn
 from bciigl.cli.plan import plan
 from bciigl.cli.protocol import protocol
+from bciigl.cli.region import region
 from bciigl.cli.report import report
 from bciigl.cli.reproduce import reproduce
+from bciigl.cli.run import run
+from bciigl.cli.scan import scan
 from bciigl.cli.simulate import simulate
 from bciigl.cli.subject import subject
 from bciigl.cli.sweep import sweep
@@ -50,12 +53,13 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bciigl", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Closed-loop brain-computer-interface experiments on simulated fMRI.
+    """Closed-loop brain-computer-interface experiments on fMRI, simulated or at a scanner.
 
     A person imagines an option, an agent guesses it from the brain's signal, and the brain's own
     reaction is all the agent learns from: no labels, no rewards.
     """
 
 
-for command in (learn, plan, protocol, report, reproduce, simulate, subject, sweep):
+live = (region, run, scan)
+for command in (learn, plan, protocol, report, reproduce, simulate, subject, sweep, *live):
     cli.add_command(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,14 +22,21 @@ from bciigl.cli.progress import steps
     "Write this HTML file; by default report.html in DIR, or among a dataset's derivatives.",
     metavar="FILE",
 )
+@path_option(
+    "--checklist",
+    "Write the CRED-nf checklist of a session to this Markdown file, as far as it is known.",
+    metavar="FILE",
+)
 @path_option("--folder", "Where the protocol's file was, if it names a subject or mask beside it.")
 @json_option
-def report(source: str, out: str | None, folder: str | None, as_json: bool) -> None:
+def report(
+    source: str, out: str | None, checklist: str | None, folder: str | None, as_json: bool
+) -> None:
     """Write the report of a session or a study: one HTML file that needs nothing else.
 
-    DIR is a dataset that `bciigl simulate` recorded, or the folder of a study that `bciigl sweep`,
-    `bciigl plan` or `bciigl reproduce` made. Beside the report a folder is written with its figures
-    as SVG files, and the numbers that are drawn in them as TSV files.
+    DIR is a dataset that `bciigl simulate` or `bciigl run` recorded, or the folder of a study that
+    `bciigl sweep`, `bciigl plan` or `bciigl reproduce` made. Beside the report a folder is written
+    with its figures as SVG files, and the numbers that are drawn in them as TSV files.
     """
     from bciigl.learn import InputError
     from bciigl.recording import is_dataset
@@ -42,6 +50,8 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
     a_study = is_study(source)
     if not a_study and not is_dataset(source):
         raise BciiglError(f"{source}: is neither a dataset nor a study of bciigl")
+    if checklist is not None:
+        _refuse_checklist(checklist, a_study)
     title, lead, sections = (_study if a_study else _session)(source, folder)
     path = Path(out or Path(source, "" if a_study else ESTIMATES, "report.html"))
     refuse_others_file(path)
@@ -53,12 +63,35 @@ def report(source: str, out: str | None, folder: str | None, as_json: bool) -> N
             raise BciiglError(f"{source}: {error}") from error
         told("writing the report")
         written = write_report(path, figures, title, parts, lead=lead)
+    if checklist is not None:
+        _write_checklist(source, checklist)
     documents = {
         name: {ending: str(file) for ending, file in files.items()}
         for name, files in written.items()
     }
     count = f"wrote {len(written)} figures with their numbers to {figures}"
-    echo(as_json, {"report": str(path), "figures": documents}, f"wrote {path}", count)
+    found = {"report": str(path), "figures": documents}
+    found |= {} if checklist is None else {"checklist": checklist}
+    also = [] if checklist is None else [f"wrote the CRED-nf checklist to {checklist}"]
+    echo(as_json, found, f"wrote {path}", count, *also)
+
+
+def _refuse_checklist(path: str, a_study: bool) -> None:
+    if a_study:
+        raise BciiglError("--checklist is for sessions: give the dataset of one")
+    if os.path.lexists(path):
+        raise BciiglError(f"{path}: exists already, and may be filled in; it is left alone")
+    if not Path(path).absolute().parent.is_dir():
+        raise BciiglError(f"{path}: there is no folder {Path(path).parent}")
+
+
+def _write_checklist(source: str, path: str) -> None:
+    from bciigl.base.files import write_text
+    from bciigl.recording import open_dataset
+    from bciigl.report.checklist import checklist_text
+    from bciigl.report.views import load
+
+    write_text(path, checklist_text(load(open_dataset(source))))
 
 
 def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
@@ -75,7 +108,9 @@ def _session(source: str, folder: str | None) -> tuple[str, str, Callable]:
         report("drawing figures")
         return session_sections(dataset, folder=folder)
 
-    return f"{dataset.protocol.name}: report of a session", lead(dataset), sections
+    live = bool(dataset.arrivals("train", 1))
+    what = "rehearsal" if live and dataset.group == "simulated" else "session"
+    return f"{dataset.protocol.name}: report of a {what}", lead(dataset), sections
 
 
 def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:

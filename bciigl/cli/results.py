@@ -34,6 +34,23 @@ def echo_results(
     echo(as_json, found, *lines)
 
 
+def echo_blinded(dataset: Dataset, as_json: bool, **further: Any) -> None:
+    """Print that a session is recorded, and nothing that tells in which condition."""
+    found = {
+        "protocol": dataset.protocol.name,
+        "trials": dataset.protocol.task.trials,
+        **further,
+        "out": str(dataset.folder),
+    }
+    echo(
+        as_json,
+        found,
+        f"{found['protocol']}: {found['trials']} trials, in a condition that is not shown here",
+        _lateness(found),
+        f"recorded in {found['out']}; bciigl learn and bciigl report show results",
+    )
+
+
 def echo_people(
     people: dict[str, Sessions], results: dict[str, list[Result]], source: str, as_json: bool
 ) -> None:
@@ -86,10 +103,13 @@ def _session_document(dataset: Dataset, sessions: Sessions, found: dict) -> dict
     from bciigl.study.learning import matches_by_fifths
 
     about, protocol = summary(dataset.protocol), dataset.protocol
+    of_participant = dataset.group == "participant"
     return {
         "protocol": protocol.name,
+        "group": dataset.group,
+        "live": bool(dataset.arrivals("train", 1)),
         **({"caveat": said} if (said := caveat(protocol)) else {}),
-        "noise": protocol.brain.noise,
+        **({} if of_participant else {"noise": protocol.brain.noise}),
         "seed": protocol.seed,
         "agent": protocol.agent.policy,
         **found,
@@ -157,8 +177,11 @@ def _verdicts(results: list[Result], options: Any) -> Iterator[str]:
 
 def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
     """Give the table of a recorded session, and what it would cost in a scanner."""
-    noise, agent = f"noise {about['noise']:g}", f"{about['agent']} guesses"
-    yield f"{about['protocol']}: {noise}, seed {about['seed']}, {agent}"
+    who = "a participant"
+    if "noise" in about:
+        rehearsal = "a rehearsal, " if about["live"] else ""
+        who = f"{rehearsal}noise {about['noise']:g}, seed {about['seed']}"
+    yield f"{about['protocol']}: {who}, {about['agent']} guesses"
     if "person" in about:
         values = ", ".join(f"{name} {value:g}" for name, value in about["person"].items())
         yield f"a person drawn from the population: {values}"
@@ -169,17 +192,24 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
         rates = " ".join("-" if each is None else f"{each:.0f}" for each in fifths)
         yield f"the agent's guesses that matched, by fifths of the session: {rates} %"
     if "lateness_seconds" in about:
-        late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
-        yield (
-            f"guesses came {late['median']:.1f} ms after the decision was due (median), "
-            f"{late['largest']:.1f} ms at most"
-        )
+        yield _lateness(about)
     if "caveat" not in about:  # its trials are shorter than any task's
         yield _scanner(about)
     yield f"recorded in {about['out']}"
 
 
+def _lateness(about: dict[str, Any]) -> str:
+    late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
+    return (
+        f"guesses came {late['median']:.1f} ms after the decision was due (median), "
+        f"{late['largest']:.1f} ms at most"
+    )
+
+
 def _scanner(about: dict[str, Any]) -> str:
+    if about["live"]:  # without a test session
+        where = "a real scanner" if "noise" in about else "the scanner"
+        return f"in {where}, as planned: {about['scanner_hours']:.1f} h"
     return (
         f"in a real scanner: {about['scanner_hours']:.1f} h to learn, "
         f"{about['test_scanner_hours']:.1f} h more to test"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from bciigl import __version__
 from bciigl.base.registry import AGENTS, LEARNERS
@@ -33,6 +34,11 @@ REFERENCES = {
         "open-science with realistic fMRI simulation: validation and application. PeerJ 8:e8564, "
         "2020."
     ),
+    "Ros et al., 2020": (
+        "T. Ros et al. Consensus on the reporting and experimental design of clinical and "
+        "cognitive-behavioural neurofeedback studies (CRED-nf checklist). Brain 143(6), 2020. "
+        "doi:10.1093/brain/awaa009"
+    ),
     "Conover, 1999": "W. J. Conover. Practical Nonparametric Statistics. 3rd ed., Wiley, 1999.",
     "Hesterberg, 2015": (
         "T. C. Hesterberg. What Teachers Should Know About the Bootstrap. The American "
@@ -40,6 +46,11 @@ REFERENCES = {
     ),
     "Kumar et al., 2021": (
         "M. Kumar et al. BrainIAK: The Brain Imaging Analysis Kit. Aperture Neuro, 2021."
+    ),
+    "Power et al., 2012": (
+        "J. D. Power, K. A. Barnes, A. Z. Snyder, B. L. Schlaggar, S. E. Petersen. Spurious but "
+        "systematic correlations in functional connectivity MRI networks arise from subject "
+        "motion. NeuroImage 59(3), 2012."
     ),
     "Pedregosa et al., 2011": (
         "F. Pedregosa et al. Scikit-learn: Machine Learning in Python. Journal of Machine Learning "
@@ -60,6 +71,17 @@ _SOURCES = {
 }
 
 
+class LiveMethods(NamedTuple):
+    """What the methods of a live session tell besides: of whom it is, and how volumes came."""
+
+    rehearsed: bool
+    """Whether the scanner and the person were simulated."""
+    in_condition: bool
+    """Whether it was recorded in one of two conditions (`bciigl.loop.yoked`)."""
+    volumes: Sequence[str]
+    """How volumes came, in sentences."""
+
+
 def methods_paragraph(
     protocol: Protocol,
     *,
@@ -68,20 +90,27 @@ def methods_paragraph(
     tested: bool = True,
     own_agent: bool = False,
     alone: bool = True,
+    live: LiveMethods | None = None,
 ) -> str:
     """Return what was done in one session, in full sentences to be put into a paper.
 
     Learners are those that did learn. An `own_agent` is not the protocol's; a session is `alone` if
-    it is not one of a study.
+    it is not one of a study, and `live` if volumes came from a scanner, real or simulated.
     """
     recorded = protocol.brain.responses == "recorded"
+    simulated = live is None or live.rehearsed
     sentences = [
-        *_task(protocol),
+        *_task(protocol, live),
         *([] if recorded else _timing(protocol)),
-        *_trials(protocol, own_agent),
-        *population_sentences(protocol),
-        *(_recorded(protocol, voxels) if recorded else _simulated(protocol, voxels)),
-        *_estimates(protocol),
+        *(_lapses(protocol) if simulated else ()),
+        *_keys(protocol),
+        *agent_sentences(
+            protocol, own_agent=own_agent, in_condition=live is not None and live.in_condition
+        ),
+        *(population_sentences(protocol) if simulated else ()),
+        *(_signal_of(protocol, voxels) if simulated else [_own_region(voxels)]),
+        *(live.volumes if live else ()),
+        *estimate_sentences(protocol),
         *_learners(protocol, protocol.learners if learners is None else learners),
     ]
     if tested:
@@ -97,9 +126,10 @@ def methods_paragraph(
             f"{100 / len(protocol.task.options):.1f} %."
         )
     if alone:
+        of_what = "" if simulated else " of guesses"
         sentences.append(
-            f"The random seed was {protocol.seed}, and the SHA-256 of the protocol's content "
-            f"begins with {protocol.content_hash[:12]}."
+            f"The random seed{of_what} was {protocol.seed}, and the SHA-256 of the protocol's "
+            f"content begins with {protocol.content_hash[:12]}."
         )
     return " ".join(sentences)
 
@@ -116,7 +146,7 @@ def references(paragraph: str) -> list[str]:
     return [source for citation, source in REFERENCES.items() if citation in paragraph]
 
 
-def _task(protocol: Protocol) -> Iterator[str]:
+def _task(protocol: Protocol, live: LiveMethods | None) -> Iterator[str]:
     task, options = protocol.task, protocol.task.options
     named = f" ({listed(options)})" if len(options) <= MOST_NAMED else ""
     answer = {
@@ -124,14 +154,19 @@ def _task(protocol: Protocol) -> Iterator[str]:
         ("perception",): "saw the guess",
         ("judgment",): "judged whether the guess matched",
     }[task.events[1:]]
+    did, who = ("simulated", "a simulated person") if live is None else ("ran", "a participant")
+    where = ""
+    if live and live.rehearsed:
+        did, who = "rehearsed", "a simulated person"
+        where = ", with a simulated scanner and person that answered what the session showed"
     yield (
-        "We simulated a closed-loop fMRI brain-computer-interface experiment with bciigl "
-        f"{__version__}."
+        f"We {did} a closed-loop fMRI brain-computer-interface experiment with bciigl "
+        f"{__version__}{where}."
     )
     yield (
         f"In each of {counted(task.trials, 'trial')}, recorded in {_runs(protocol, task.trials)}, "
-        f"a simulated person imagined one of {len(options)} options{named}, an agent guessed which "
-        f"one, and the person {answer}."
+        f"{who} imagined one of {len(options)} options{named}, an agent guessed which "
+        f"one, and the {who.split()[-1]} {answer}."
     )
 
 
@@ -184,8 +219,8 @@ def _each_or_all(seconds: Iterable[float]) -> str:
     return texts[0] if len(set(texts)) == 1 else listed(texts)
 
 
-def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
-    human, catch = protocol.human, protocol.task.catch
+def _lapses(protocol: Protocol) -> Iterator[str]:
+    human = protocol.human
     if human.imagination_lapse:
         yield (
             f"With a probability of {human.imagination_lapse:g}, another option was imagined than "
@@ -196,8 +231,18 @@ def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
             f"With a probability of {human.judgment_lapse:g}, a match was judged a mismatch or "
             "vice versa."
         )
-    if human.key_press and "judgment" in protocol.task.events:
+
+
+def _keys(protocol: Protocol) -> Iterator[str]:
+    if protocol.human.key_press and "judgment" in protocol.task.events:
         yield "Judgments were also given by a key press."
+
+
+def agent_sentences(
+    protocol: Protocol, *, own_agent: bool = False, in_condition: bool = False
+) -> Iterator[str]:
+    """Yield how guesses were made; parameters as in `methods_paragraph` and `LiveMethods`."""
+    catch = protocol.task.catch
     if catch.share:
         yield (
             f"Each of these trials was a catch trial with a probability of {catch.share:g}: the "
@@ -207,7 +252,24 @@ def _trials(protocol: Protocol, own_agent: bool) -> Iterator[str]:
     agent = AGENTS.get(protocol.agent.policy)
     said = agent.sentence(protocol) if callable(agent.sentence) else agent.sentence
     said = "guessed by a policy of our own" if own_agent else said or f"guessed by {agent.name}"
-    yield f"{'In all other trials the' if catch.share else 'The'} agent {said}."
+    real = " of the real condition" if in_condition else ""
+    yield f"{'In all other trials the' if catch.share else 'The'} agent{real} {said}."
+    if in_condition:
+        yield (
+            "In the control condition the guesses of another session were shown instead, run by "
+            "run and trial by trial (yoked). The condition was read from a file that somebody else "
+            "had prepared, and not shown to whoever ran the session."
+        )
+
+
+def _signal_of(protocol: Protocol, voxels: int | None) -> Iterator[str]:
+    recorded = protocol.brain.responses == "recorded"
+    return _recorded(protocol, voxels) if recorded else _simulated(protocol, voxels)
+
+
+def _own_region(voxels: int | None) -> str:
+    size = "" if voxels is None else f" of {counted(voxels, 'voxel')}"
+    return f"The signal was that of a region{size} of the participant's brain."
 
 
 def _recorded(protocol: Protocol, voxels: int | None) -> Iterator[str]:
@@ -324,7 +386,9 @@ def _noise(protocol: Protocol) -> Iterator[str]:
         )
 
 
-def _estimates(protocol: Protocol) -> Iterator[str]:
+def estimate_sentences(protocol: Protocol) -> Iterator[str]:
+    """Yield how contexts and feedback were estimated."""
+    moved = ", the head's movement and" if protocol.estimate.motion else " and"
     how = (
         f"taken from one frame, that recorded {protocol.timing.frame_lag:g} s after its onset (or "
         "the last one there was)"
@@ -333,7 +397,7 @@ def _estimates(protocol: Protocol) -> Iterator[str]:
         f"{protocol.timing.frame_lag:g} s after its onset"
         if protocol.estimate.method == "window"
         else "estimated by generalised least squares with AR(1) noise and a ridge, together with "
-        "the other events of its series and cosines for drift"
+        f"the other events of its series{moved} cosines for drift"
     )
     yield f"The response to an event was {how}."
     yield from _calibration(protocol)

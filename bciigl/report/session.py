@@ -3,22 +3,23 @@
 import os
 from importlib.metadata import version
 
-from bciigl.base.errors import BciiglError
-from bciigl.base.json_files import read_json
 from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
 from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Diagnosis
+from bciigl.loop.yoked import has_condition
 from bciigl.protocol import dump
 from bciigl.protocol.recorded import caveat
 from bciigl.protocol.summary import summary
 from bciigl.recording import Dataset
-from bciigl.recording.layout import DESCRIPTION, POLICY, PROTOCOL
-from bciigl.report.methods import counted, methods_paragraph, references
+from bciigl.recording.layout import POLICY, PROTOCOL
+from bciigl.report.checklist import checklist_section
+from bciigl.report.methods import LiveMethods, counted, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import cells, told
 from bciigl.report.study_tables import sentence
 from bciigl.report.table import Table
-from bciigl.report.views import NO_TRUTH, SessionView, load, views
+from bciigl.report.views import SessionView, load, recorded_with, views
+from bciigl.report.volumes import Volumes, volume_sentences
 from bciigl.study.session_results import LearnerResult
 
 VERDICTS = {
@@ -38,6 +39,7 @@ def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = Non
         _results(session),
         *views(session),
         _methods(session),
+        *([checklist_section(session)] if session.volumes else []),
         _again(session),
         Section(
             "Protocol",
@@ -50,10 +52,13 @@ def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = Non
 def lead(dataset: Dataset) -> str:
     """Return what the report says below its title."""
     protocol = dataset.protocol
-    what = f"session of a {dataset.group}."
+    live = bool(dataset.arrivals("train", 1))
+    what = f"{'live ' if live else ''}session of a {dataset.group}."
     if dataset.group == "simulated":
         noise = f"noise {protocol.brain.noise:g} (1 is a real brain)"
         what = f"simulated session at {noise}, seed {protocol.seed}."
+        if live:
+            what = f"rehearsal with a simulated person at {noise}, seed {protocol.seed}."
     if said := caveat(protocol):
         what = f"session, seed {protocol.seed}. {sentence(said)}."
     return f"{protocol.description.strip()} A {what}".lstrip()
@@ -73,14 +78,29 @@ def _head(session: SessionView) -> Section:
     ]
     numbers += _estimated(session.main)
     hours = summary(session.dataset.protocol)["scanner_hours"]
-    planned = f"{hours:.1f} h in a real scanner, as planned"
+    scanner = "the scanner" if session.of_participant else "a real scanner"
+    planned = f"{hours:.1f} h in {scanner}, as planned"
     planned = planned if not caveat(session.dataset.protocol) else "semi-real"
     numbers += [
         KeyNumber(f"{session.chance:.1f} %", f"chance, {kept.actions} options"),
         KeyNumber(str(kept.trials), "trials to learn from", planned),
+        *_volumes(session.volumes),
     ]
     notices = [*_verdict(session, session.main), *_missing(session)]
     return Section("At a glance", numbers=numbers, notices=notices)
+
+
+def _volumes(volumes: Volumes | None) -> list[KeyNumber]:
+    """Return how much the head of a live session moved, and how many volumes did not come."""
+    if volumes is None:
+        return []
+    late, count = volumes.with_status("late"), counted(volumes.count, "volume")
+    found = [KeyNumber(str(volumes.lost), f"missing of {count}", f"{late} came late")]
+    if len(volumes.displacement):
+        mean, largest = volumes.displacement.mean(), volumes.displacement.max()
+        label = "framewise displacement, mean"
+        found.append(KeyNumber(f"{mean:.2f} mm", label, f"{largest:.2f} mm at most"))
+    return found
 
 
 def _estimated(result: LearnerResult | None) -> list[KeyNumber]:
@@ -109,14 +129,19 @@ def _missing(session: SessionView) -> list[Notice]:
     found, dataset = [], session.dataset
     if not session.has_truth:
         learners = "no learners that are told labels or rewards"
-        found.append(f"{NO_TRUTH}: no accuracies, no patterns, and {learners}.")
-    if not dataset.has("test"):
+        found.append(f"{session.no_truth}: no accuracies, no patterns, and {learners}.")
+    if session.rehearsed and not session.has_truth:
+        found.append(
+            "That of a rehearsal is where bciigl scan wrote the volumes: copy derivatives/truth "
+            "from there to the dataset's derivatives, and let bciigl learn score it."
+        )
+    if not dataset.has("test") and session.volumes is None:
         found.append("The dataset has no test session (ses-test): no accuracies.")
     for name in filter(dataset.has, ("train", "test")):
         if missing := dataset.missing_runs(name):
             runs = counted(missing, "run")
             found.append(f"{runs} that the protocol plans for ses-{name} cannot be found.")
-    if session.brain is None:
+    if session.brain is None and not session.of_participant:
         found.append(f"Region and patterns are not drawn. {session.brain_missing}")
     return [Notice("unsure", "Not all is here", " ".join(found))] if found else []
 
@@ -125,7 +150,8 @@ def _results(session: SessionView) -> Section:
     kept = session.kept
     if not kept.learners:
         learners = ", ".join(session.dataset.protocol.learners)
-        return Section("Results", [f"{NO_TRUTH}, without which none of {learners} can learn."])
+        words = f"{session.no_truth}, without which none of {learners} can learn."
+        return Section("Results", [words])
     words = (
         "What the protocol's learners make of the session. The verdict is the learner's own, found "
         "out without labels. Decoded match rates are in the order of the options; they are shown "
@@ -152,8 +178,16 @@ def _methods(session: SessionView) -> Section:
         learners=[each.learner_id for each in session.kept.learners],
         tested=session.kept.test_trials > 0,
         own_agent=_by_own_agent(session),
+        live=_live(session),
     )
     return Section("Methods", [text], references=references(text))
+
+
+def _live(session: SessionView) -> LiveMethods | None:
+    if session.volumes is None:
+        return None
+    sentences = [*volume_sentences(session.dataset, session.volumes)]
+    return LiveMethods(session.rehearsed, has_condition(session.dataset), sentences)
 
 
 def _by_own_agent(session: SessionView) -> bool:
@@ -163,10 +197,27 @@ def _by_own_agent(session: SessionView) -> bool:
 
 def _again(session: SessionView) -> Section:
     protocol = session.dataset.protocol
+    agent = f" --agent {POLICY}" if protocol.agent.policy == "fixed" else ""
+    command = f"bciigl simulate {PROTOCOL}{agent} --out again"
     words = [
         "In the dataset's folder the command below makes the same session again, byte for byte if "
         "the versions are the same."
     ]
+    if session.of_participant:
+        command = "bciigl learn ."
+        words = [
+            "What a person did in a scanner cannot be done again. In the dataset's folder the "
+            "command below learns again from what was recorded."
+        ]
+    elif session.rehearsed:
+        command = (
+            f"bciigl scan {PROTOCOL} --to volumes &\n"
+            f"bciigl run {PROTOCOL}{agent} --volumes volumes --out again"
+        )
+        words = [
+            "In the dataset's folder the commands below rehearse it again, with the same person. "
+            "It comes out the same as far as the same volumes come in time."
+        ]
     if paths := relative_paths(protocol).values():
         words.append(
             f"The protocol names {' and '.join(paths)}, relative to where its own file was: copy "
@@ -177,17 +228,7 @@ def _again(session: SessionView) -> Section:
     rows = {
         "seed": str(protocol.seed),
         "protocol, SHA-256": protocol.content_hash,
-        "recorded with": _recorded_with(session.dataset),
+        "recorded with": recorded_with(session.dataset),
         "reported with": ", ".join(f"{each} {version(each)}" for each in PACKAGES),
     }
-    agent = f" --agent {POLICY}" if protocol.agent.policy == "fixed" else ""
-    return again_section(words, rows, f"bciigl simulate {PROTOCOL}{agent} --out again")
-
-
-def _recorded_with(dataset: Dataset) -> str:
-    """Return which program the dataset says has recorded it."""
-    try:
-        made = read_json(dataset.folder / DESCRIPTION)["GeneratedBy"][0]
-        return f"{made['Name']} {made['Version']}"
-    except (BciiglError, LookupError, TypeError):
-        return "not known"
+    return again_section(words, rows, command)

@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.json_files import read_json
 from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
 from bciigl.learn.diagnose import Diagnosis
 from bciigl.recording import Dataset
+from bciigl.recording.layout import DESCRIPTION
 from bciigl.report.guesses import guesses_drawing
 from bciigl.report.learning_curve import learning_curve_drawing
 from bciigl.report.page import Section
@@ -21,10 +23,12 @@ from bciigl.report.results import trusted
 from bciigl.report.rewards import rewards_drawing
 from bciigl.report.table import Table
 from bciigl.report.time_course import time_course_drawing
+from bciigl.report.volumes import Volumes, read_volumes, volumes_drawing, volumes_table
 from bciigl.study.learning import Sessions, select
 from bciigl.study.session_results import LearnerResult, SessionResults, read_results
 
 NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
+NOT_KNOWN = "Nobody but the participant knows what was imagined"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,8 @@ class SessionView:
     decoded: Mapping[str, np.ndarray]
     brain: Brain | None
     brain_missing: str = ""
+    volumes: Volumes | None = None
+    """How volumes came, of a live session."""
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -62,6 +68,21 @@ class SessionView:
         """Whether it is known what was meant."""
         return self.sessions["train"].truth is not None
 
+    @property
+    def rehearsed(self) -> bool:
+        """Whether it is a live session with a simulated person."""
+        return self.volumes is not None and self.dataset.group == "simulated"
+
+    @property
+    def of_participant(self) -> bool:
+        """Whether it is a live session of a real person."""
+        return self.volumes is not None and not self.rehearsed
+
+    @property
+    def no_truth(self) -> str:
+        """Why it is not known what was meant."""
+        return NOT_KNOWN if self.of_participant else NO_TRUTH
+
 
 def load(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> SessionView:
     """Return a session with its results; parameters as in `session_sections`."""
@@ -72,7 +93,16 @@ def load(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> Sessio
             brain = Brain(dataset.protocol, folder)
         except BciiglError as error:
             missing = f"The subject cannot be loaded: {error}"
-    return SessionView(dataset, kept, decoded, brain, missing)
+    return SessionView(dataset, kept, decoded, brain, missing, read_volumes(dataset))
+
+
+def recorded_with(dataset: Dataset) -> str:
+    """Return which program the dataset says has recorded it."""
+    try:
+        made = read_json(dataset.folder / DESCRIPTION)["GeneratedBy"][0]
+        return f"{made['Name']} {made['Version']}"
+    except (BciiglError, LookupError, TypeError):
+        return "not known"
 
 
 def views(session: SessionView) -> list[Section]:
@@ -82,7 +112,13 @@ def views(session: SessionView) -> list[Section]:
         ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
         drawings=[time_course_drawing(session.dataset)],
     )
-    return [*_decoding(session), _learning(session), signal, _where(session)]
+    return [
+        *_decoding(session),
+        _learning(session),
+        signal,
+        *_arrivals(session),
+        *([] if session.of_participant else [_where(session)]),
+    ]
 
 
 def _decoding(session: SessionView) -> list[Section]:
@@ -134,9 +170,21 @@ def _learning(session: SessionView) -> Section:
         "How accurate policies become as there are more runs to learn from, and how often the "
         "agent was right while the session went on."
         if drawings
-        else f"{NO_TRUTH}, so it is not known how well it went."
+        else f"{session.no_truth}, so it is not known how well it went."
     )
     return Section("Learning", [words], drawings=drawings)
+
+
+def _arrivals(session: SessionView) -> list[Section]:
+    if session.volumes is None:
+        return []
+    words = (
+        "How far the head moved, and when volumes were here. Whatever went wrong with a volume is "
+        "in *_log.tsv, where there was anything."
+    )
+    drawing = volumes_drawing(session.volumes, session.dataset.protocol.live)
+    tables = [volumes_table(session.volumes)]
+    return [Section("Head movement and arrivals", [words], tables=tables, drawings=[drawing])]
 
 
 def _where(session: SessionView) -> Section:
@@ -148,5 +196,5 @@ def _where(session: SessionView) -> Section:
     if session.has_truth:
         drawings.append(patterns_drawing(session.brain))
     else:
-        words.append(f"{NO_TRUTH}, so the patterns, which belong to it, are not shown.")
+        words.append(f"{session.no_truth}, so the patterns, which belong to it, are not shown.")
     return Section(title, words, drawings=drawings)

@@ -1,0 +1,128 @@
+"""`bciigl run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import TYPE_CHECKING
+
+import click
+
+from bciigl.base.errors import BciiglError
+from bciigl.cli.output import json_option, path_option, protocol_of, set_option
+from bciigl.cli.progress import bar
+from bciigl.cli.results import echo_blinded, echo_results
+from bciigl.cli.simulate import agent_or_folder, learned, saved_policy, stoppable
+
+if TYPE_CHECKING:
+    from bciigl.brain.events import Event
+
+
+@click.command()
+@click.argument("protocol", required=False)
+@path_option("--volumes", "Where the scanner, or bciigl scan, writes volumes.")
+@click.option("--lsl", metavar="NAME", help="Take the region's values from this LSL stream.")
+@path_option("--out", "Record here.")
+@path_option("--region", "What bciigl region wrote: the region in the participant's own space.")
+@click.option("--agent", metavar="NAME|FOLDER", help="As in bciigl simulate.")
+@path_option("--condition", "Says whose guesses are shown, and does not tell you.", metavar="FILE")
+@click.option("--seed", type=int, help="Of the guesses; in a rehearsal, that of bciigl scan.")
+@path_option("--resume", "Join a session that was stopped, in the run that is being scanned.")
+@path_option("--replay", "Play the volumes of this recorded live session again.")
+@set_option("live.dummies=4")
+@json_option
+def run(
+    protocol: str | None,
+    volumes: str | None,
+    lsl: str | None,
+    out: str | None,
+    region: str | None,
+    agent: str | None,
+    condition: str | None,
+    seed: int | None,
+    resume: str | None,
+    replay: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Run an experiment live, on volumes as a scanner exports them, and record it.
+
+    PROTOCOL is the path of a YAML file or the name of a shipped protocol. The session waits for the
+    first volume of each run, shows what is to be imagined, seen and judged, and guesses from the
+    volumes that have arrived. Volumes may be NIfTI or DICOM; they are realigned to the first one,
+    and never changed. If `bciigl scan` writes them, it is a rehearsal, with a simulated person.
+
+    If it is stopped, by whatever, `bciigl run --resume FOLDER` joins the run that is being scanned.
+    `bciigl run --replay DATASET --volumes FOLDER --out DIR` computes a session again from its
+    volumes.
+    """
+    from bciigl.loop.live import Watching, record_live, resume_live
+    from bciigl.loop.yoked import has_condition
+    from bciigl.protocol import find, parse_change
+    from bciigl.recording import open_dataset
+    from bciigl.source.triggers import Triggers
+
+    changes = {"agent.policy": agent_or_folder(agent)[0], "seed": seed}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    changes |= dict(map(parse_change, settings))
+    folder, late = resume or out, []
+    if replay is not None:
+        _replayed(replay, volumes, out, region, changes)
+        click.echo(f"recorded in {out}")
+        return
+    if resume is not None and (protocol or volumes or lsl or out or region or condition or changes):
+        raise BciiglError("--resume goes on as the session was begun: give no other options")
+    if resume is None and None in (protocol, volumes or lsl, out):
+        raise BciiglError("give PROTOCOL, --volumes (or --lsl) and --out; or --resume FOLDER alone")
+    with stoppable(folder, "run"), bar("trials") as progress, Triggers(_draw) as triggers:
+        watching = Watching(progress, late.append, triggers.draw, triggers.begin)
+        if resume is not None:
+            resume_live(resume, watching=watching)
+        else:
+            how = {"lsl": lsl, "region": region, "watching": watching}
+            how["folder"] = find(protocol).parent
+            how |= saved_policy(agent_or_folder(agent)[1])
+            with blinded(condition):
+                how["condition"] = condition
+                record_live(protocol_of(protocol, changes), volumes, out, **how)
+    dataset = open_dataset(folder)
+    seconds = {"median": median(late or [0.0]), "largest": max(late, default=0.0)}
+    if has_condition(dataset):
+        echo_blinded(dataset, as_json, lateness_seconds=seconds)
+        return
+    sessions, results = learned(dataset)
+    echo_results(sessions, results, dataset, folder, as_json, lateness_seconds=seconds)
+
+
+def _replayed(
+    dataset: str, volumes: str | None, out: str | None, region: str | None, changes: dict
+) -> None:
+    """Play an old session again."""
+    from bciigl.loop.replayed import replay_live
+
+    if None in (volumes, out) or changes:
+        raise BciiglError("--replay needs --volumes and --out, and takes its protocol from DATASET")
+    with bar("trials") as progress:
+        replay_live(dataset, volumes, out, region=region, progress=progress)
+
+
+@contextmanager
+def blinded(condition: str | None) -> Iterator[None]:
+    """Say of a condition that cannot be used no more than that, to whoever runs the session."""
+    from bciigl.loop.yoked import ConditionError
+
+    try:
+        yield
+    except ConditionError:
+        raise BciiglError(
+            f"{condition}: does not fit this experiment; whoever prepared it can see why with "
+            "bciigl.loop.yoked.read_condition (docs/live.md)"
+        ) from None
+
+
+def _draw(event: Event) -> None:
+    """Show an event to the person, in the terminal."""
+    words = {"imagination": "imagine", "perception": "the guess:", "judgment": "right or wrong?"}
+    content = "" if event.content is None or event.kind == "judgment" else f" {event.content}"
+    click.echo(f"{words[event.kind]}{content}", err=True)

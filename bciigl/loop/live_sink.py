@@ -1,0 +1,140 @@
+"""How a live session is kept: a disk that is full is waited for, and the journal stays."""
+
+import errno
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bciigl.base.files import write_text
+from bciigl.base.progress import silent
+from bciigl.estimate import Calibration
+from bciigl.loop.yoked import write_condition
+from bciigl.recording.journal import Journal
+from bciigl.recording.layout import ESTIMATES, JOURNAL
+from bciigl.recording.sink import DatasetSink
+from bciigl.recording.trial import Fault, RecordedRun, RunId, Trial
+
+
+class PatientJournal(Journal):
+    """A journal that waits for a disk which is full, and keeps what it could not write yet."""
+
+    fault: Callable[[str, int | None], None] = staticmethod(silent)
+    """Called with what went wrong when it begins to wait."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._waiting: list[dict[str, Any]] = []
+        self._appending = threading.Lock()
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Write one line, or keep it until it can be written."""
+        problem = None
+        with self._appending:
+            self._waiting.append(entry)
+            try:
+                self._flush()
+            except OSError as error:
+                problem = error if len(self._waiting) == 1 else None
+        if problem is not None:
+            _say_that_it_waits(problem)
+            self.fault(_not_written(problem), None)  # this is a line for the journal, too
+
+    def _flush(self) -> None:
+        while self._waiting:
+            super().append(self._waiting[0])
+            del self._waiting[0]
+
+    def sync(self) -> None:
+        """Have the disk keep all lines."""
+        with self._appending:
+            patiently(self._flush)
+        super().sync()
+
+
+class LiveSink(DatasetSink):
+    """Writes a live session; a full disk is waited for, and the journal is kept."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._put_off: list[Callable[[], Any]] = []
+
+    def past(self, place: RunId, trials: int) -> tuple[list, bool]:
+        """Return what was recorded of the next run, of which the source is told, too."""
+        found = super().past(place, trials)
+        self._source.past = self.lines
+        self.begin_trial(place.run, len(found[0]))
+        return found
+
+    begin_trial: Callable[[int, int], None] = staticmethod(silent)
+    """Called with the run, from 1, and the trial, from 0, that comes next."""
+
+    def keep(self, place: RunId, number: int, trial: Trial) -> None:
+        """Write a trial to the journal."""
+        super().keep(place, number, trial)
+        self.begin_trial(place.run, number + 1)
+
+    def write(self, place: RunId, run: RecordedRun) -> None:
+        """Write the files of a run; where that cannot be done at once, its log says so."""
+        try:
+            super().write(place, run)
+        except OSError as error:
+            fault = Fault(round(self._source.elapsed(), 3), None, _not_written(error))
+            report = run.report._replace(faults=(*run.report.faults, fault))
+            run = run._replace(report=report)
+            patiently(lambda: super(LiveSink, self).write(place, run))
+        while self._put_off:
+            patiently(self._put_off[0])
+            del self._put_off[0]
+
+    def attempt(self, write: Callable[[], Any]) -> None:
+        """Write something now or, if the disk is full, when the run is over."""
+        try:
+            write()
+        except OSError as error:
+            _say_that_it_waits(error)
+            self._put_off.append(write)
+
+    def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
+        """Write what learners get of a run."""
+        patiently(lambda: super(LiveSink, self).write_estimates(place, context, feedback))
+
+    def finish(self, calibration: Calibration) -> None:
+        """Write what estimates were calibrated by; the journal becomes part of the dataset."""
+        path = self._folder / ESTIMATES / JOURNAL
+        # Without its header: that names folders, and folders may be named after people.
+        lines = self._journal.path.read_bytes().partition(b"\n")[2]
+        patiently(lambda: write_text(path, lines.decode(), overwrite=True))
+        condition = self._journal.header.get("live", {}).get("condition")
+        patiently(lambda: write_condition(self._folder, condition))
+        patiently(lambda: super(LiveSink, self).finish(calibration))
+
+
+def patiently(write: Callable[[], Any]) -> Any:
+    """Write something; where the disk is full, wait until it can be written."""
+    waiting = False
+    while True:
+        try:
+            return write()
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            if not waiting:
+                _say_that_it_waits(error)
+            waiting = True
+            time.sleep(1.0)
+
+
+def _not_written(error: OSError) -> str:
+    # Without the file's name: folders may be named after people.
+    return f"the dataset could not be written for a while: {error.strerror}"
+
+
+def _say_that_it_waits(error: OSError) -> None:
+    logging.getLogger("bciigl").warning(
+        "%s: %s; nothing is lost as long as the session runs: free some space",
+        *(error.filename, error.strerror),
+    )

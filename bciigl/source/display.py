@@ -1,0 +1,191 @@
+"""Where a person sees what happens, and who says when it was seen."""
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bciigl.base.errors import BciiglError
+from bciigl.brain.events import Event
+from bciigl.recording.trial import KeyPress
+from bciigl.source.channel import Address, connect
+
+Line = dict[str, Any]
+"""A line of a journal, without the run that it is of."""
+Keep = Callable[[Line], None]
+"""Called with what is to be written to the journal."""
+Planned = tuple[str, float]
+"""An event of a run: its kind, and when it is planned, in seconds of the run."""
+WAIT = 5.0
+"""Seconds to wait for an answer of the screen that is due."""
+
+
+class Display(ABC):
+    """Shows events of a run at their times, and knows when each was seen."""
+
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+        self._onsets: dict[Planned, float | None] = {}
+        self._awaited: set[Planned] = set()  # shown, and perhaps still to be seen
+        self._changed = threading.Condition()
+        self.keys: dict[float, KeyPress] = {}
+        """Judgments that were given by a key, by when the judgment was planned."""
+
+    def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
+        """Get ready for a run, of which some lines may be in the journal."""
+        self._awaited.clear()
+        shown = (line for line in past if "shown" in line)
+        self._onsets = {(line["shown"], line["planned"]): line["onset"] for line in shown}
+        keys = (line for line in past if "key" in line)
+        self.keys = {line["key"]: KeyPress(line["match"], line["seconds"]) for line in keys}
+
+    @abstractmethod
+    def show(self, event: Event, latest: float) -> None:
+        """Show an event when it is planned, or as soon as possible until it is too late."""
+        with self._changed:
+            self._awaited.add((event.kind, event.onset))
+
+    def onset(self, planned: Planned) -> float | None:
+        """Return when an event was seen; None if it was not."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._is_settled(planned), WAIT):
+                self.seen(planned, None)
+            return self._onsets.get(planned)
+
+    def _is_settled(self, planned: Planned) -> bool:
+        return planned in self._onsets or planned not in self._awaited
+
+    def seen(self, planned: Planned, onset: float | None) -> None:
+        """Take down when an event was seen."""
+        with self._changed:
+            if planned in self._onsets:
+                return
+            # To the millisecond, as screens tell it, and analyses look it up.
+            onset = None if onset is None else round(onset, 3)
+            self._onsets[planned] = onset
+            self._keep({"shown": planned[0], "planned": planned[1], "onset": onset})
+            self._changed.notify_all()
+
+    def pressed(self, planned: float, key: KeyPress) -> None:
+        """Take down by which key a judgment was given."""
+        self.keys[planned] = key
+        self._keep({"key": planned, **key._asdict()})
+
+    @abstractmethod
+    def close(self) -> None:
+        """Show nothing any more."""
+
+
+class ClockDisplay(Display):
+    """Shows events by a clock: at a scanner, where the person sees what `draw` draws.
+
+    Parameters
+    ----------
+    keep : function
+        Called with each line for the journal.
+    elapsed : function
+        Returns the seconds since the run began; negative before that is known.
+    draw : function
+        Called with an event at the time at which it is to be seen.
+    """
+
+    def __init__(
+        self, keep: Keep, elapsed: Callable[[], float], draw: Callable[[Event], None]
+    ) -> None:
+        super().__init__(keep)
+        self._elapsed, self._draw = elapsed, draw
+        self._due: list[tuple[float, float, Event]] = []
+        self._open = True
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
+        """Get ready for a run."""
+        with self._changed:
+            self._due.clear()
+        super().begin_run(session, run, past)
+
+    def show(self, event: Event, latest: float) -> None:
+        """Show an event when it is planned, or as soon as possible until it is too late."""
+        super().show(event, latest)
+        with self._changed:
+            self._due.append((event.onset, latest, event))
+            self._due.sort(key=lambda each: each[0])
+            self._changed.notify_all()
+
+    def onset(self, planned: Planned) -> float | None:
+        """Return when an event was seen, waiting until it is due; None if it was not."""
+        time.sleep(max(min(planned[1] - self._elapsed(), 60.0), 0.0))
+        return super().onset(planned)
+
+    def close(self) -> None:
+        """Show nothing any more."""
+        with self._changed:
+            self._open = False
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._open:
+                    return
+                left = self._due[0][0] - self._elapsed() if self._due else 1.0
+                if left > 0:
+                    self._changed.wait(min(left, 1.0))
+                    continue
+                planned, latest, event = self._due.pop(0)
+            onset = max(self._elapsed(), planned)
+            seen = onset <= latest and self._draws(event)
+            self.seen((event.kind, planned), onset if seen else None)
+
+    def _draws(self, event: Event) -> bool:
+        """Draw an event, and tell whether that could be done."""
+        try:
+            self._draw(event)
+        except Exception:  # what comes next may be shown all the same
+            logging.getLogger("bciigl").exception("%s cannot be shown", event.kind)
+            return False
+        return True
+
+
+class RehearsalDisplay(Display):
+    """Shows events to the simulated person of a simulated scanner, which says when they saw it.
+
+    Without an address the scanner is gone: then nothing is seen any more.
+    """
+
+    def __init__(self, keep: Keep, address: Address | None) -> None:
+        super().__init__(keep)
+        self._scanner = None if address is None else connect(address, self._heard)
+
+    def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
+        """Ask the scanner to begin a run, unless it has."""
+        super().begin_run(session, run, past)
+        if not self._send("run", session=session, run=run) and not past:
+            raise BciiglError("the simulated scanner has stopped: there are no volumes to come")
+
+    def show(self, event: Event, latest: float) -> None:
+        """Show an event when it is planned, or as soon as possible until it is too late."""
+        super().show(event, latest)
+        content = {"kind": event.kind, "onset": event.onset, "content": event.content}
+        if not self._send("show", **content, latest=latest):
+            self.seen((event.kind, event.onset), None)
+
+    def close(self) -> None:
+        """Leave the scanner."""
+        if self._scanner is not None:
+            self._scanner.close()
+
+    def _send(self, what: str, **content: Any) -> bool:
+        return self._scanner is not None and self._scanner.send(what, **content)
+
+    def _heard(self, what: str, content: dict[str, Any]) -> None:
+        if what == "shown":
+            self.seen((content["kind"], content["planned"]), content["onset"])
+        elif what == "key":
+            self.pressed(content["planned"], KeyPress(content["match"], content["seconds"]))
+        elif what == "closed":
+            with self._changed:
+                self._awaited.clear()
+                self._changed.notify_all()

@@ -1,0 +1,195 @@
+"""Volumes of a watched folder: which of them belong to the run."""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bciigl.base.errors import BciiglError, printable
+from bciigl.base.progress import silent
+from bciigl.brain.images import dimensions
+from bciigl.brain.region import Region
+from bciigl.protocol import Protocol
+from bciigl.source.display import Line
+from bciigl.source.folder import FolderWatcher
+from bciigl.source.volume_feed import VolumeFeed, digest, volume_number
+from bciigl.source.volumes import Volume, VolumeError, VolumeReader, is_volume_name
+
+TOLERANCE = 0.01
+"""By how much a header's TR may differ from the protocol's, as a share of it."""
+LATEST_FIRST = 20
+"""The number up to which the first volume of a new series may be lost; others are old series."""
+MOST_APART = 1.0
+"""Distance in mm up to which a volume lies where the region was drawn."""
+GIVEN_UP = 3.0
+"""Seconds after which a file that cannot be read is taken for damaged, not for half-written."""
+
+
+class FolderFeed(VolumeFeed):
+    """Reads volumes of one series a run, by what their headers say, in whatever order they come.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the scanner writes volumes.
+    protocol, region, reference, on_reference
+        As in `VolumeFeed`.
+    shape : tuple
+        That of volumes.
+    salt : bytes
+        Names of series can tell who the person is, so journals have digests with this key.
+    old : collection of str
+        Digests of the series of earlier runs.
+    newest : int
+        Files that were not changed after this time, in nanoseconds, are old.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        protocol: Protocol,
+        region: Region,
+        shape: tuple[int, ...],
+        *,
+        reference: Volume | None = None,
+        on_reference: Callable[[Volume], None] = silent,
+        salt: bytes = b"",
+        old: Collection[str] = (),
+        newest: int = 0,
+    ) -> None:
+        super().__init__(protocol, region, reference, on_reference)
+        self._shape, self._salt = tuple(shape), salt
+        self._old, self._newest = set(old), newest
+        self._series, self._first_number, self._joins = None, 1, False
+        self._recorded: set[str] = set()
+        self._taken: set[Path] = set()
+        self._reader, self._unreadable = VolumeReader(), {}
+        self._running, self._closed = threading.Event(), False
+        self._reading = threading.Lock()  # a run does not end or begin while a file is read
+        # Without the folder's name, which may be that of the person.
+        self._watcher = FolderWatcher(folder, lambda what: self.fault(f"the folder {what}", None))
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
+        """Look for a new series, or for the rest of the one that is in the journal."""
+        if self._series is not None:
+            self._old.add(self._series)
+        volumes = [line for line in past if "volume" in line]
+        self._taken.clear()
+        self._series, self._first_number = (volumes[0]["series"] if volumes else None), 1
+        self._recorded = {line["data"] for line in volumes}
+        self._joins = bool(past)
+        self._running.set()
+
+    def end_run(self) -> None:
+        """Read nothing until the next run begins."""
+        with self._reading:
+            self._running.clear()
+            self._give_up(0.0)
+
+    def close(self) -> None:
+        """Look for no more volumes."""
+        self._closed = True
+        self._running.set()
+        self._thread.join(5.0)
+
+    def _run(self) -> None:
+        path = None
+        with self._watcher as watcher:
+            while not self._closed:
+                self._running.wait()
+                path = path or watcher.next(0.2)
+                with self._reading:
+                    if self._running.is_set():  # or else it may be the first one of the next run
+                        self._use(path)
+                        path = None
+
+    def _use(self, path: Path | None) -> None:
+        try:
+            if path is not None and is_volume_name(path.name):
+                self._read(path)
+            self._give_up(GIVEN_UP)
+        except BciiglError as error:
+            self.fault(str(error), None)
+        except Exception as error:  # one file must never end the session
+            logging.getLogger("bciigl").exception("a volume cannot be used")
+            reason = error.strerror if isinstance(error, OSError) else printable(str(error))
+            self.fault(f"cannot be used: {reason}", None)
+
+    def _read(self, path: Path) -> None:
+        try:
+            changed = path.stat().st_mtime_ns
+            volumes = self._reader.read(path) if changed > self._newest else []
+        except OSError:
+            self._watcher.forget(path)  # it is gone; if it comes back, it is read again
+            return
+        except VolumeError as error:
+            # It may not be whole yet, or another program may keep it to itself.
+            reason = str(error).removeprefix(f"{path}: ")
+            since, _ = self._unreadable.setdefault(path, (time.monotonic(), reason))
+            if since != np.inf:
+                self._watcher.forget(path)
+            return
+        self._unreadable.pop(path, None)
+        for volume in volumes:
+            problem = self._problem(volume)
+            number = volume_number(volume, self._protocol.timing.tr)
+            if problem is not None:
+                self.fault(problem, number)
+            elif self._recorded and (content := digest(volume)) in self._recorded:
+                self._recorded.remove(content)  # before the session was resumed
+            else:
+                about = {"series": self._series, "changed": changed}
+                arrival = self._arrival(volume, number - self._first_number, **about)
+                if arrival is not None:
+                    self.take(arrival._replace(again=path in self._taken))
+                    self._taken.add(path)
+
+    def _give_up(self, seconds: float) -> None:
+        """Log files that have been unreadable for that long."""
+        now = time.monotonic()
+        for path, (since, reason) in list(self._unreadable.items()):
+            if now - since >= seconds:
+                self._unreadable[path] = (np.inf, reason)  # once; it may still be completed
+                self.fault(f"a volume cannot be read: {reason}", None)
+
+    def _problem(self, volume: Volume) -> str | None:
+        """Return why a volume is not one of the run, or None; it may be the first one of it."""
+        tr, live = self._protocol.timing.tr, self._protocol.live
+        key = hashlib.blake2b(volume.series.encode(), key=self._salt, digest_size=8).hexdigest()
+        number = volume_number(volume, tr)
+        if live.series not in volume.description:
+            return f"is of another series, not of {live.series!r}"
+        if key in self._old or self._series not in (None, key):
+            return "is of another series"
+        if volume.data.shape != self._shape:
+            got, expected = dimensions(volume.data.shape), dimensions(self._shape)
+            return f"has {got} voxels, not {expected}; bciigl region draws a region in its space"
+        if volume.tr is not None and abs(volume.tr - tr) > TOLERANCE * tr:
+            return f"has a TR of {volume.tr:g} s, not of {tr:g} s"
+        if number is None:
+            return "has no number, in its header or its name"
+        if not np.isfinite(volume.data).all():
+            return "has values that are not finite"
+        if self._series is None:
+            if number > LATEST_FIRST + live.dummies and not self._joins:
+                return "is of a series that was begun before"
+            self._series, self._first_number = key, min(number, 1)
+            if (apart := _apart(volume.affine, self._region.affine, self._shape)) > MOST_APART:
+                place = "from where the region was drawn; bciigl region draws it anew"
+                self.fault(f"lies up to {apart:.0f} mm {place}", number)
+        if number < self._first_number:
+            return "has a number below that of the first volume"
+        return None
+
+
+def _apart(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> float:
+    """Return how far apart two affines put the corners of a volume, at most, in mm."""
+    corners = np.argwhere(np.ones((2, 2, 2))) * (np.array(shape) - 1)
+    moved = (one - other)[:3] @ np.column_stack([corners, np.ones(8)]).T
+    return float(np.linalg.norm(moved, axis=0).max())

@@ -1,0 +1,209 @@
+"""How volumes of a live session came, and what reports and results say of such a session."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from live_recordings import record_participant, rehearsal, short, write_live
+from recordings import small, write_made_up
+
+from bciigl.loop.live import record_live
+from bciigl.loop.yoked import CONDITION
+from bciigl.protocol.model import Live
+from bciigl.recording import DatasetError, open_dataset
+from bciigl.recording.layout import CONFOUNDS, ESTIMATES, TRUTH
+from bciigl.report.page import page_text
+from bciigl.report.session import lead, session_sections
+from bciigl.report.volumes import read_volumes, volume_sentences, volumes_drawing, volumes_table
+from bciigl.study.session_results import RESULTS, learn_and_keep
+
+TRIALS = {"trials": 12, "trials_per_run": 6}
+NOT_OF_PEOPLE = ("simulated", "noise 0.05", "fmrisim (Ellis", "bciigl simulate", "ses-test")
+"""What the report of a participant does not say."""
+
+
+@pytest.fixture
+def made_up(tmp_path):
+    """Return a live dataset of two runs with 116 volumes each."""
+    return write_live(tmp_path / "made up", small(task=TRIALS, live={"dummies": 4}))
+
+
+@pytest.fixture(scope="module")
+def participant(tmp_path_factory):
+    """Return a session recorded from volumes of somebody who is not said to be simulated."""
+    dataset = record_participant(short(), tmp_path_factory.mktemp("participant"))
+    learn_and_keep(dataset)
+    return dataset
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory):
+    """Return a session with a simulated scanner, and the folder of its volumes."""
+    folder = tmp_path_factory.mktemp("rehearsed")
+    timing = {"tr": 1.0, "event": 1.0, "isi": 1.0}
+    protocol = short(timing=timing, live={"realign": True}, learners=["ai_igl", "cb"])
+    with rehearsal(protocol, folder / "volumes"):
+        record_live(protocol, folder / "volumes", folder / "out")
+    learn_and_keep(open_dataset(folder / "out"))
+    return open_dataset(folder / "out"), folder / "volumes"
+
+
+def text_of(dataset):
+    return page_text("t", session_sections(dataset), lead=lead(dataset))
+
+
+def titled(dataset):
+    return {each.title: each for each in session_sections(dataset)}
+
+
+def test_volumes_are_read_run_by_run(made_up):
+    volumes = read_volumes(made_up)
+    assert [each.run for each in volumes.runs] == [1, 2]
+    assert (volumes.count, volumes.lost, volumes.with_status("late")) == (232, 2, 2)
+    assert (volumes.trials, volumes.missed) == (12, 2)
+    for each in volumes.runs:
+        assert each.status[:4].tolist() == ["ok", "missing", "late", "ok"]
+        np.testing.assert_allclose(each.delay[[0, 2, 3]], [0.15, 3.15, 0.15], atol=1e-3)
+        assert np.isnan(each.delay[1])
+        # 0.1 mm, and 0.002 radians on a sphere of 50 mm
+        np.testing.assert_allclose(each.displacement[3:], 0.2, atol=1e-6)
+        assert np.isnan(each.displacement[:3]).all()
+
+
+def test_sessions_without_a_scanner_have_no_volumes(tmp_path):
+    write_made_up(tmp_path / "out", small())
+    assert read_volumes(open_dataset(tmp_path / "out")) is None
+
+
+def test_damaged_confounds_are_named(made_up):
+    path = next(made_up.folder.rglob(f"*run-02_{CONFOUNDS}"))
+    lines = path.read_text().splitlines(keepends=True)
+    for content, reason in {
+        "".join(lines[:-1]): "should have 116 rows, got 115",
+        "".join(lines).replace("0.200000", "x"): "could not convert",
+    }.items():
+        path.write_text(content)
+        with pytest.raises(DatasetError, match=f"{path.name}: {reason}"):
+            read_volumes(made_up)
+
+
+def test_volumes_in_words_and_in_a_table(made_up):
+    volumes = read_volumes(made_up)
+    text = " ".join(volume_sentences(made_up, volumes))
+    for words in (
+        "a run began with its first volume. The first 4 volumes of each run had been discarded.",
+        "realigned to a reference volume",
+        "displacement (Power et al., 2012) was 0.20 mm on average, 0.20 mm at most",
+        "232 volumes, of which the session missed 2 and got 2 too late for the guess",
+        "No guess was shown in 2 of 12 trials, and 0 more had",
+    ):
+        assert words in text
+    table = volumes_table(volumes)
+    row = ["116", "1", "1", "0.15 s", "3.15 s", "0.20 mm", "0.20 mm"]
+    assert [[*each] for each in table.rows] == [["1", *row], ["2", *row]]
+
+
+def test_the_drawing_has_the_numbers_and_marks_what_went_wrong(made_up):
+    drawing = volumes_drawing(read_volumes(made_up), Live())
+    columns = {name: np.array(values) for name, values in drawing.columns.items()}
+    assert {len(each) for each in columns.values()} == {232}
+    assert columns["run"].tolist() == [1] * 116 + [2] * 116
+    assert columns["minutes"][-1] == pytest.approx(231.5 * 1.5 / 60)
+    assert (columns["status"] == "late").sum() == (columns["status"] == "missing").sum() == 2
+    moves, arrivals = drawing.figure.axes
+    labels = [line.get_label() for line in arrivals.lines]
+    assert all(labels.count(each) == 2 for each in ("in time", "late", "missing"))
+    late = next(line for line in arrivals.lines if line.get_label() == "late")
+    np.testing.assert_allclose(late.get_ydata(), [3.15], atol=1e-3)
+    assert moves.get_ylabel() == "framewise\ndisplacement (mm)"
+    assert "waits 1 TR at most" in drawing.caption
+
+
+def test_a_head_that_was_not_followed_is_not_drawn(participant):
+    volumes = read_volumes(participant)
+    drawing = volumes_drawing(volumes, participant.protocol.live)
+    assert len(drawing.figure.axes) == 1
+    assert "Above" not in drawing.caption
+    assert len(volumes_table(volumes).head) == 6
+    assert "Volumes were not realigned." in volume_sentences(participant, volumes)
+
+
+def test_a_participant_is_not_said_to_be_simulated(participant):
+    assert participant.group == "participant"
+    text = text_of(participant)
+    before_protocol = text.split('<h2 id="protocol">')[0]
+    assert [each for each in NOT_OF_PEOPLE if each in before_protocol] == []
+    assert lead(participant) == "A live session of a participant."
+    sections = titled(participant)
+    assert "Region and patterns" not in sections
+    assert [each.name for each in sections["Head movement and arrivals"].drawings] == ["volumes"]
+    (methods,) = sections["Methods"].paragraphs
+    assert methods.startswith("We ran a closed-loop fMRI")
+    assert "a participant imagined one of 3 options (a, b and c)" in methods
+    assert "that of a region of 8 voxels of the participant's brain" in methods
+    assert sections["How to do it again"].preformatted == "bciigl learn ."
+    assert "cannot be done again" in sections["How to do it again"].paragraphs[0]
+
+
+def test_what_only_simulated_people_do_is_not_said_of_others(tmp_path):
+    lapses = {"human": {"judgment_lapse": 0.1}, "population": {"brain.cnr": [0.3, 0.8]}}
+    told = {}
+    for group in ("participant", "simulated"):
+        dataset = write_live(tmp_path / group, small(task=TRIALS, **lapses), group)
+        learn_and_keep(dataset)
+        told[group] = titled(dataset)["Methods"].paragraphs[0]
+    for words in ("vice versa", "People differed", "autoregressive noise", "peaked at"):
+        assert words in told["simulated"]
+        assert words not in told["participant"]
+
+
+def test_a_rehearsal_is_said_to_be_one(rehearsed, bciigl):
+    dataset, _ = rehearsed
+    noise = "noise 0.05 (1 is a real brain), seed 0"
+    assert lead(dataset) == f"A rehearsal with a simulated person at {noise}."
+    sections = titled(dataset)
+    (methods,) = sections["Methods"].paragraphs
+    assert methods.startswith("We rehearsed a closed-loop")
+    assert "a simulated person imagined one of" in methods
+    assert "realigned to the first volume of the session" in methods
+    assert "copy derivatives/truth from there" in sections["At a glance"].notices[-1].text
+    again = sections["How to do it again"].preformatted
+    assert again.startswith(
+        "bciigl scan derivatives/bciigl/protocol.yaml --to volumes &\nbciigl run"
+    )
+    assert bciigl("report", dataset.folder).exit_code == 0
+    text = (dataset.folder / ESTIMATES / "report.html").read_text()
+    assert "<h1>small: report of a rehearsal</h1>" in text
+
+
+def test_a_rehearsal_can_be_scored_with_the_truth_beside_its_volumes(rehearsed, tmp_path):
+    dataset, volumes = rehearsed
+    folder = shutil.copytree(dataset.folder, tmp_path / "copy")
+    shutil.copytree(volumes / TRUTH, folder / TRUTH)
+    (folder / ESTIMATES / RESULTS).unlink()
+    scored = open_dataset(folder)
+    learn_and_keep(scored)
+    assert "agents_guesses" in [each.name for each in titled(scored)["Learning"].drawings]
+
+
+def test_methods_tell_of_conditions_but_not_which(made_up):
+    learn_and_keep(made_up)
+    told = []
+    for condition in ('{"yoked": null}', '{"yoked": "other"}'):
+        (made_up.folder / CONDITION).write_text(condition)
+        told.append(titled(made_up)["Methods"].paragraphs[0])
+    assert told[0] == told[1]
+    assert "The agent of the real condition guessed uniformly" in told[0]
+    assert "In the control condition the guesses of another session" in told[0]
+
+
+def test_results_of_a_participant_have_no_simulated_noise(bciigl, participant, rehearsed):
+    first, *_, scanner, _ = bciigl("learn", participant.folder).stdout.splitlines()
+    assert first == "small: a participant, uniform guesses"
+    assert scanner == "in the scanner, as planned: 0.0 h"
+    found = json.loads(bciigl("learn", participant.folder, "--json").stdout)
+    assert (found["group"], found["live"]) == ("participant", True)
+    assert "noise" not in found
+    first = bciigl("learn", rehearsed[0].folder).stdout.splitlines()[0]
+    assert first == "small: a rehearsal, noise 0.05, seed 0, uniform guesses"
