@@ -46,7 +46,7 @@ def echo_blinded(dataset: Dataset, as_json: bool, **further: Any) -> None:
         as_json,
         found,
         f"{found['protocol']}: {found['trials']} trials, in a condition that is not shown here",
-        _lateness(found),
+        *_lateness(found),
         f"recorded in {found['out']}; bciigl learn and bciigl report show results",
     )
 
@@ -191,19 +191,19 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
     if (fifths := about["matches_by_fifths"]) is not None:
         rates = " ".join("-" if each is None else f"{each:.0f}" for each in fifths)
         yield f"the agent's guesses that matched, by fifths of the session: {rates} %"
-    if "lateness_seconds" in about:
-        yield _lateness(about)
+    yield from _lateness(about)
     if "caveat" not in about:  # its trials are shorter than any task's
         yield _scanner(about)
     yield f"recorded in {about['out']}"
 
 
-def _lateness(about: dict[str, Any]) -> str:
-    late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
-    return (
-        f"guesses came {late['median']:.1f} ms after the decision was due (median), "
-        f"{late['largest']:.1f} ms at most"
-    )
+def _lateness(about: dict[str, Any]) -> Iterator[str]:
+    if "lateness_seconds" in about:
+        late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
+        yield (
+            f"guesses came {late['median']:.1f} ms after the decision was due (median), "
+            f"{late['largest']:.1f} ms at most"
+        )
 
 
 def _scanner(about: dict[str, Any]) -> str:

@@ -87,12 +87,13 @@ def run(
                 how["condition"] = condition
                 record_live(protocol_of(protocol, changes), volumes, out, **how)
     dataset = open_dataset(folder)
-    seconds = {"median": median(late or [0.0]), "largest": max(late, default=0.0)}
+    seconds = {"median": median(late), "largest": max(late)} if late else {}
+    further = {"lateness_seconds": seconds} if late else {}
     if has_condition(dataset):
-        echo_blinded(dataset, as_json, lateness_seconds=seconds)
+        echo_blinded(dataset, as_json, **further)
         return
     sessions, results = learned(dataset)
-    echo_results(sessions, results, dataset, folder, as_json, lateness_seconds=seconds)
+    echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
 def _replayed(

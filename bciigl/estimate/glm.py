@@ -33,6 +33,8 @@ RIDGE = 2.0
 MANY_LAGS = 200
 # Keeps a system with few frames solvable.
 SOLVABLE = 1e-6
+# Beside events and drift: with fewer, taking out a confound adds more noise than it takes away.
+FRAMES_PER_CONFOUND = 5
 # Shares of the signal's power, and of a frame's value in 32 bits, that are no noise.
 NOTHING, ROUNDING = 1e-7, 1e-7
 
@@ -105,12 +107,15 @@ def without_confounds(
         return frames
     there = ~are_missing(frames) & np.isfinite(confounds[: len(frames)]).all(axis=1)
     part = confounds[: len(frames)][there]
-    part = part - part.mean(axis=0) if len(part) else part
-    scale = np.sqrt((part**2).mean(axis=0)) if len(part) else np.zeros(part.shape[1])
-    part = part[:, scale > 0] / scale[scale > 0]
+    if not len(part):
+        return frames
+    sizes, part = np.abs(part).max(axis=0), part - part.mean(axis=0)
+    scale = np.sqrt((part**2).mean(axis=0))
+    changes = scale > ROUNDING * sizes
+    part = part[:, changes] / scale[changes]
     _, when, _ = events.window(frames, 0, len(frames))
     others = _design(when._replace(missing=tuple(np.flatnonzero(~there).tolist())))
-    if len(part) <= part.shape[1] + others.shape[1]:  # nothing would be left
+    if len(part) - others.shape[1] < FRAMES_PER_CONFOUND * part.shape[1]:
         return frames
     weights = np.linalg.lstsq(np.concatenate([part, others], axis=1), frames[there], rcond=None)[0]
     cleaned = frames.copy()

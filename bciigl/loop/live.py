@@ -1,5 +1,6 @@
 """A live session: the same loop, fed with volumes, that a crash cannot take anything from."""
 
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterable
@@ -22,19 +23,19 @@ from bciigl.loop.live_sink import LiveSink, PatientJournal
 from bciigl.loop.session import Lateness, agent_of, refuse_another, session_runs
 from bciigl.loop.timely import TimelyAgent
 from bciigl.loop.yoked import YokedAgent, in_condition, read_condition
-from bciigl.protocol import Protocol, draw
-from bciigl.protocol.schedule import series
+from bciigl.protocol import Protocol, draw, schedule
 from bciigl.protocol.validation import validate
 from bciigl.recording.calibration import read_calibration, write_calibration
 from bciigl.recording.journal import JournalError
 from bciigl.recording.layout import CALIBRATION, ESTIMATES, POLICY, SUBJECT, is_finished
 from bciigl.source.channel import Address, find_scanner
 from bciigl.source.display import ClockDisplay, RehearsalDisplay
+from bciigl.source.folder import file_states
 from bciigl.source.folder_feed import FolderFeed
 from bciigl.source.live import SHORTEST_WAIT, LiveSource
 from bciigl.source.lsl import LslFeed, check_stream
 from bciigl.source.triggers import check_trigger
-from bciigl.source.volumes import Volume
+from bciigl.source.volumes import Volume, is_volume_name
 
 REFERENCE = ESTIMATES / SUBJECT / "func" / f"{SUBJECT}_desc-reference_boldref.nii.gz"
 """What all volumes of a session are realigned to."""
@@ -104,7 +105,7 @@ def record_live(
         Who watches.
     """
     protocol, out = draw(protocol), Path(os.path.abspath(out))
-    if len(series(protocol)) > 1 or protocol.brain.responses == "recorded":
+    if len(schedule.series(protocol)) > 1 or protocol.brain.responses == "recorded":
         raise BciiglError(
             "a live session has one series of volumes of a person: use recording: shared"
         )
@@ -124,6 +125,11 @@ def record_live(
         check_stream(lsl)
     if not settings["rehearsed"]:
         check_trigger(protocol)
+        if schedule.decision_time(protocol) >= schedule.steps(protocol)[0].seconds:
+            logging.getLogger("bciigl").warning(
+                "timing.latency is 0: each guess will be seen as late as the last volume before it "
+                "takes to arrive; set it to that time"
+            )
 
     def prepare() -> None:
         if policy is not None:
@@ -224,7 +230,6 @@ def _run(
         sidecar=about if rehearsed else None,
         speed=rehearsed,
     )
-    journal.fault = feed.fault
     with closing(source):
         patience = protocol.live.deadline * protocol.timing.tr / (rehearsed or 1.0)
         agent = agent_of(protocol, source.n_voxels, policy, calibration)
@@ -234,7 +239,9 @@ def _run(
         sink = LiveSink(journal, protocol, source)
         if isinstance(shown, YokedAgent):
             sink.begin_trial = shown.begin_trial
-        how = {"progress": watching.progress, "lateness": watching.lateness}
+        # A fast rehearsal waits for guesses, so none is late.
+        late = silent if (rehearsed or 0) > 1 else watching.lateness
+        how = {"progress": watching.progress, "lateness": late}
         for _ in session_runs(protocol, source, shown, sink, ("train",), **how):
             pass
 
@@ -244,9 +251,10 @@ def _scanner(volumes: str | os.PathLike | None) -> Address | None:
 
 
 def _changes(folder: str | os.PathLike) -> list[int]:
-    """Return when each file of a folder was changed, in nanoseconds."""
-    paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return [path.stat().st_mtime_ns for path in paths if path.is_file()]
+    """Return when each volume of a folder was changed, in nanoseconds."""
+    # Not of other files, which may be from a computer with another clock.
+    states = file_states(folder).items()
+    return [changed for path, (_, changed) in states if is_volume_name(path.name)]
 
 
 def _volumes_of_finished_runs(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
-"""How a live session is kept: a disk that is full is waited for, and the journal stays."""
+"""How a live session is kept: a disk that is full or gone is waited for; the journal stays."""
 
 import errno
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,28 +21,34 @@ from bciigl.recording.trial import Fault, RecordedRun, RunId, Trial
 
 
 class PatientJournal(Journal):
-    """A journal that waits for a disk which is full, and keeps what it could not write yet."""
+    """A journal that waits for a disk that is full, and keeps what it could not write yet."""
 
-    fault: Callable[[str, int | None], None] = staticmethod(silent)
-    """Called with what went wrong when it begins to wait."""
+    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+    """Returns the seconds of the run."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.faults: list[Fault] = []
+        """When it had to wait, for the log of the run."""
         self._waiting: list[dict[str, Any]] = []
         self._appending = threading.Lock()
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write one line, or keep it until it can be written."""
-        problem = None
         with self._appending:
             self._waiting.append(entry)
             try:
                 self._flush()
             except OSError as error:
-                problem = error if len(self._waiting) == 1 else None
-        if problem is not None:
-            _say_that_it_waits(problem)
-            self.fault(_not_written(problem), None)  # this is a line for the journal, too
+                if len(self._waiting) == 1:
+                    self.wait_for(error)
+
+    def wait_for(self, error: OSError) -> None:
+        """Say that something is waited for, here and in the log of the run."""
+        _say_that_it_waits(error)
+        # Without the file's name: folders may be named after people.
+        what = f"the dataset could not be written for a while: {error.strerror}"
+        self.faults.append(Fault(round(max(self.clock(), 0.0), 3), None, what))
 
     def _flush(self) -> None:
         while self._waiting:
@@ -60,6 +67,7 @@ class LiveSink(DatasetSink):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self._journal.clock = self._source.elapsed
         self._put_off: list[Callable[[], Any]] = []
 
     def past(self, place: RunId, trials: int) -> tuple[list, bool]:
@@ -80,22 +88,32 @@ class LiveSink(DatasetSink):
     def write(self, place: RunId, run: RecordedRun) -> None:
         """Write the files of a run; where that cannot be done at once, its log says so."""
         try:
-            super().write(place, run)
+            self._write(place, run)
         except OSError as error:
-            fault = Fault(round(self._source.elapsed(), 3), None, _not_written(error))
-            report = run.report._replace(faults=(*run.report.faults, fault))
-            run = run._replace(report=report)
-            patiently(lambda: super(LiveSink, self).write(place, run))
+            self._journal.wait_for(error)
+            patiently(lambda: self._write(place, run))
+        self._journal.faults.clear()
         while self._put_off:
             patiently(self._put_off[0])
             del self._put_off[0]
 
+    def _write(self, place: RunId, run: RecordedRun) -> None:
+        self._check_folder()
+        faults = sorted((*run.report.faults, *self._journal.faults), key=lambda each: each.seconds)
+        super().write(place, run._replace(report=run.report._replace(faults=tuple(faults))))
+
+    def _check_folder(self) -> None:
+        """Raise an error if the folder is gone: it would be made anew, without its journal."""
+        if not self._journal.path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._folder))
+
     def attempt(self, write: Callable[[], Any]) -> None:
-        """Write something now or, if the disk is full, when the run is over."""
+        """Write something now or, if the disk is full or gone, when the run is over."""
         try:
+            self._check_folder()
             write()
         except OSError as error:
-            _say_that_it_waits(error)
+            self._journal.wait_for(error)
             self._put_off.append(write)
 
     def write_estimates(self, place: RunId, context: np.ndarray, feedback: np.ndarray) -> None:
@@ -106,7 +124,7 @@ class LiveSink(DatasetSink):
         """Write what estimates were calibrated by; the journal becomes part of the dataset."""
         path = self._folder / ESTIMATES / JOURNAL
         # Without its header: that names folders, and folders may be named after people.
-        lines = self._journal.path.read_bytes().partition(b"\n")[2]
+        lines = patiently(self._journal.path.read_bytes).partition(b"\n")[2]
         patiently(lambda: write_text(path, lines.decode(), overwrite=True))
         condition = self._journal.header.get("live", {}).get("condition")
         patiently(lambda: write_condition(self._folder, condition))
@@ -114,27 +132,20 @@ class LiveSink(DatasetSink):
 
 
 def patiently(write: Callable[[], Any]) -> Any:
-    """Write something; where the disk is full, wait until it can be written."""
+    """Write something; where the disk is full or gone, wait until it can be written."""
     waiting = False
     while True:
         try:
             return write()
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
             if not waiting:
                 _say_that_it_waits(error)
             waiting = True
             time.sleep(1.0)
 
 
-def _not_written(error: OSError) -> str:
-    # Without the file's name: folders may be named after people.
-    return f"the dataset could not be written for a while: {error.strerror}"
-
-
 def _say_that_it_waits(error: OSError) -> None:
     logging.getLogger("bciigl").warning(
-        "%s: %s; nothing is lost as long as the session runs: free some space",
+        "%s: %s; nothing is lost as long as the session runs, which waits until it can be written",
         *(error.filename, error.strerror),
     )

@@ -165,10 +165,12 @@ class SimulatedScanner:
         self._zero += time.monotonic() - began  # time stood still
         for planned, told, content in sorted(self._shown, key=lambda each: each[0]):
             onset = planned if self._speed > 1 else max(planned, told)
+            # A frame that was given does not change any more.
+            onset = max(onset, sampled - self.protocol.timing.tr)
             if onset >= sampled:
                 continue
             self._shown.remove((planned, told, content))
-            seen = run.see(content, onset) if onset <= content["latest"] else None
+            seen = run.see(content, onset)
             self._tell_shown(content, seen)
             key = None if seen is None else run.key(content)
             if key is not None:
@@ -209,7 +211,8 @@ class _Run:
     def see(self, content: dict[str, Any], onset: float) -> float | None:
         """Let the person see something, and return when they first did; None if never."""
         event = content["kind"], content["onset"]
-        if event in self._planned and event not in self._seen:
+        in_time = event in self._planned and onset <= content["latest"]
+        if in_time and event not in self._seen:
             self._seen[event] = self._see(*event, content["content"], onset)
         return self._seen.get(event)
 
@@ -229,8 +232,6 @@ class _Run:
                 return None
             answers = self._person.answer(trial, self._guesses[trial])
             happens = next(each for each in answers if each.kind == kind)
-        # A frame that was given does not change any more.
-        onset = max(onset, (self.scanner.taken - 0.5) * self.scanner.tr)
         self.scanner.announce(Event(kind, onset, happens.content))
         return onset
 

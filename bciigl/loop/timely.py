@@ -1,8 +1,10 @@
 """An agent that is never late: a learner that fails or takes too long does not hold up a run."""
 
 import logging
+import queue
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from typing import Any
 
@@ -30,7 +32,9 @@ class TimelyAgent(Agent):
         super().__init__(agent.n_actions)
         self.calibration = agent.calibration
         self._agent, self._seconds = agent, seconds
-        self._thread = ThreadPoolExecutor(1)
+        self._calls: queue.SimpleQueue[tuple[Future, Callable]] = queue.SimpleQueue()
+        # Not a pool: a program would not end before an agent that never answers.
+        threading.Thread(target=_answer, args=(self._calls,), daemon=True).start()
 
     def recall(self, past: Interactions) -> bool:
         """Let the agent recall; between runs there is time for it."""
@@ -49,30 +53,47 @@ class TimelyAgent(Agent):
     def act(self, context: np.ndarray) -> Choice:
         """Return the agent's guess, or a uniform one."""
         try:
-            return Choice(*self._submit(self._agent.act, context).result(self._seconds))
+            choice = Choice(*self._submit(self._agent.act, context).result(self._seconds))
+            if choice.action in range(self.n_actions) and 0 < choice.propensity <= 1:
+                return choice
+            _say(f"the agent's guess is none ({choice}): a uniform guess is shown")
         except Late:
             _say(f"the agent has not guessed after {self._seconds:g} s: a uniform guess is shown")
         except Exception:
             _say("the agent cannot guess: a uniform guess is shown")
         return self.explore()
 
-    def observe(self, *trial: Any, catch: bool = False) -> None:
+    def observe(
+        self,
+        context: np.ndarray,
+        action: int,
+        feedback: np.ndarray,
+        propensity: float,
+        *,
+        catch: bool = False,
+    ) -> None:
         """Let the agent observe a trial, whenever it has time."""
-        self._submit(self._agent.observe, *trial, catch=catch)
+        self._submit(self._agent.observe, context, action, feedback, propensity, catch=catch)
 
     def end_run(self) -> None:
         """Tell the agent that a run is over."""
         self._submit(self._agent.end_run)
 
     def _submit(self, method: Callable, *given: Any, **named: Any) -> Future:
-        future = self._thread.submit(method, *given, **named)
-        future.add_done_callback(_log_failure)
+        future: Future = Future()
+        self._calls.put((future, lambda: method(*given, **named)))
         return future
 
 
-def _log_failure(future: Future) -> None:
-    if not future.cancelled() and future.exception() is not None:
-        logging.getLogger("bciigl").error("the agent failed", exc_info=future.exception())
+def _answer(calls: queue.SimpleQueue[tuple[Future, Callable]]) -> None:
+    """Call functions, one after the other."""
+    while True:
+        future, call = calls.get()
+        try:
+            future.set_result(call())
+        except Exception as error:
+            logging.getLogger("bciigl").error("the agent failed", exc_info=error)
+            future.set_exception(error)
 
 
 def _say(message: str) -> None:

@@ -57,6 +57,11 @@ class Display(ABC):
     def _is_settled(self, planned: Planned) -> bool:
         return planned in self._onsets or planned not in self._awaited
 
+    def wake(self) -> None:
+        """Look at the clock, which has been set."""
+        with self._changed:
+            self._changed.notify_all()
+
     def seen(self, planned: Planned, onset: float | None) -> None:
         """Take down when an event was seen."""
         with self._changed:

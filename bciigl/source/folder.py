@@ -6,7 +6,7 @@ import queue
 import stat
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from bciigl.base.errors import BciiglError
@@ -117,10 +117,10 @@ class FolderWatcher:
             self._there = False
             return {}
         if not self._there:
-            self._warn("is there again")
             self._there = True
             self._observe()
-        states = {path: state for path in _files(self.folder) if (state := _state(path))}
+            self._warn("is there again")
+        states = file_states(self.folder)
         new = ((path, state) for path, state in states.items() if self._named.get(path) != state)
         return dict(sorted(new, key=lambda each: (each[1][1], each[0])))
 
@@ -151,9 +151,10 @@ class FolderWatcher:
             pass
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names)
+def file_states(folder: str | os.PathLike) -> dict[Path, _State]:
+    """Return the state of each file of a folder, at any depth: its size, and when it changed."""
+    paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    return {path: state for path in paths if (state := _state(path))}
 
 
 def _state(path: Path) -> _State | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -64,7 +65,8 @@ class FolderFeed(VolumeFeed):
         super().__init__(protocol, region, reference, on_reference)
         self._shape, self._salt = tuple(shape), salt
         self._old, self._newest = set(old), newest
-        self._series, self._first_number, self._joins = None, 1, False
+        self._series, self._joins = None, False
+        self._counts_from: int | None = None  # what volumes without a time count from: 0 or 1
         self._recorded: set[str] = set()
         self._taken: set[Path] = set()
         self._reader, self._unreadable = VolumeReader(), {}
@@ -81,7 +83,8 @@ class FolderFeed(VolumeFeed):
             self._old.add(self._series)
         volumes = [line for line in past if "volume" in line]
         self._taken.clear()
-        self._series, self._first_number = (volumes[0]["series"] if volumes else None), 1
+        self._series = volumes[0]["series"] if volumes else None
+        self._counts_from = volumes[-1]["counts_from"] if volumes else None
         self._recorded = {line["data"] for line in volumes}
         self._joins = bool(past)
         self._running.set()
@@ -145,7 +148,8 @@ class FolderFeed(VolumeFeed):
                 self._recorded.remove(content)  # before the session was resumed
             else:
                 about = {"series": self._series, "changed": changed}
-                arrival = self._arrival(volume, number - self._first_number, **about)
+                about["counts_from"] = self._counts_from
+                arrival = self._arrival(volume, number - self._first_number(volume), **about)
                 if arrival is not None:
                     self.take(arrival._replace(again=path in self._taken))
                     self._taken.add(path)
@@ -154,7 +158,9 @@ class FolderFeed(VolumeFeed):
         """Log files that have been unreadable for that long."""
         now = time.monotonic()
         for path, (since, reason) in list(self._unreadable.items()):
-            if now - since >= seconds:
+            if not os.path.lexists(path):  # it was a temporary one
+                del self._unreadable[path]
+            elif now - since >= seconds:
                 self._unreadable[path] = (np.inf, reason)  # once; it may still be completed
                 self.fault(f"a volume cannot be read: {reason}", None)
 
@@ -179,13 +185,19 @@ class FolderFeed(VolumeFeed):
         if self._series is None:
             if number > LATEST_FIRST + live.dummies and not self._joins:
                 return "is of a series that was begun before"
-            self._series, self._first_number = key, min(number, 1)
+            self._series = key
             if (apart := _apart(volume.affine, self._region.affine, self._shape)) > MOST_APART:
                 place = "from where the region was drawn; bciigl region draws it anew"
                 self.fault(f"lies up to {apart:.0f} mm {place}", number)
-        if number < self._first_number:
+        if self._counts_from is None and volume.offset is None:
+            self._counts_from = min(number, 1)
+        if number < self._first_number(volume):
             return "has a number below that of the first volume"
         return None
+
+    def _first_number(self, volume: Volume) -> int:
+        """Return the number of the first volume, as this one is counted."""
+        return self._counts_from if volume.offset is None else 1
 
 
 def _apart(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> float:

@@ -21,6 +21,7 @@ from bciigl.source.display import Display, Keep, Line
 from bciigl.source.drift import DriftWatch
 from bciigl.source.interface import LATE, MISSING, OK, Frame, Participant, Source
 
+MISSED = "missing when it was needed"
 SHORTEST_WAIT = 0.5
 """Seconds that a volume is waited for at least, where a rehearsal is faster than a scanner."""
 
@@ -112,7 +113,7 @@ class LiveSource(Source):
         )
         self._dummies = protocol.live.dummies
         self._keep_line, self._place = keep, ("", 0)
-        self._changed = threading.Condition()
+        self._changed, self._keeping = threading.Condition(), threading.Lock()
         self._zero: float | None = None
         self._reset(0)
         self.feed, feed.take, feed.fault = feed, self._take, self._fault
@@ -125,7 +126,7 @@ class LiveSource(Source):
         self._given = 0  # frames before this were read
         self._late: list[int] = []  # of these, those that have come since
         self._newest, self._newest_at = -1, 0.0
-        self._first_later: dict[int, float] = {}
+        self._expected: dict[int, float] = {}  # when volumes should have come that have not
         self._drift = DriftWatch(self.tr, self._fault, own_clock=self._speed == 1)
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
@@ -135,8 +136,6 @@ class LiveSource(Source):
             self._reset(frames)
             for line in self.past:
                 self._restore(line)
-            # All frames are given anew, as they are known by now.
-            self._late.clear()
         past, self.past = self.past, ()
         self.display.begin_run(session, run, past)
         self.feed.begin_run(session, run, past)
@@ -163,6 +162,7 @@ class LiveSource(Source):
     def _set_zero(self, zero: float) -> None:
         self._zero = zero
         self._keep({"zero": time.time() - (time.monotonic() - zero)})
+        self.display.wake()
 
     def elapsed(self) -> float:
         """Return the seconds since the run began; before that is known, a negative number."""
@@ -172,7 +172,8 @@ class LiveSource(Source):
 
     def announce(self, event: Event) -> None:
         """Show an event when its time comes."""
-        self.display.show(event, event.onset + MOST_LATE * self.tr)
+        # Less a millisecond, to which it is rounded: a dataset has no events that are later.
+        self.display.show(event, event.onset + MOST_LATE * self.tr - 0.001)
 
     def onset(self, event: Event) -> float | None:
         """Return when an event was seen; None if it was not."""
@@ -186,8 +187,9 @@ class LiveSource(Source):
         """Return the frames before `stop`, and those that have come late; see `Source.read`."""
         stop = min(stop, self._length)
         self.feed.expect((stop + self.protocol.live.deadline) * self.tr)
+        began = time.monotonic()
         with self._changed:
-            while (left := self._left(stop)) > 0:
+            while (left := self._left(stop, began)) > 0:
                 self._changed.wait(left)
             late = [self._frames[index]._replace(status=LATE) for index in sorted(self._late)]
             self._late.clear()
@@ -195,26 +197,32 @@ class LiveSource(Source):
             self._given = max(self._given, stop)
             return late + frames
 
-    def _left(self, stop: int) -> float:
+    def _left(self, stop: int, began: float) -> float:
         """Return how many seconds to wait until all frames are there or lost; 0 if they are."""
         missing = [index for index in range(self._given, stop) if index not in self._frames]
         if not missing:
             return 0.0
         if self._newest < 0:
             return 60.0  # the run has not begun
-        now = time.monotonic()
+        now, newest, newest_at = time.monotonic(), self._newest, self._newest_at
+        if self._speed > 1:  # the scanner has waited for us, and goes on where we are
+            newest, newest_at = max(newest, self._given - 1), max(newest_at, began)
         due = []
         for index in missing:
-            ahead = max(index - self._newest, 0) * self.tr / self._speed
-            since = self._first_later.get(index, self._newest_at)
-            due.append(since + ahead + self._patience - now)
+            ahead = max(index - newest, 0) * self.tr / self._speed
+            since = self._expected.get(index, newest_at) + ahead
+            if not self.rehearsed and self._zero is not None:
+                # One volume with a wrong number must not make those lost that are to come.
+                since = max(since, self._zero + (index + 1) * self.tr)
+            due.append(since + self._patience - now)
         return max(*due, 0.0)
 
     def _frame(self, index: int) -> Frame:
         if index in self._frames:
             return self._frames[index]
-        seconds = (index + 1) * self.tr
-        self._fault("missing when it was needed", index + self._dummies + 1)
+        seconds, number = (index + 1) * self.tr, index + self._dummies + 1
+        if (number, MISSED) not in (each[1:] for each in self._faults):  # before it was resumed
+            self._fault(MISSED, number)
         return Frame(index, None, seconds, max(self.elapsed(), seconds), MISSING)
 
     def _take(self, arrival: Arrival) -> None:
@@ -224,11 +232,11 @@ class LiveSource(Source):
             if self._over:
                 return
             index = arrival.number - self._dummies
-            self._anchor(index)
-            if index < 0:
-                return
             if index >= self._length:
                 self._fault("came after the end of the run", number)
+                return
+            self._anchor(index)
+            if index < 0:
                 return
             values = np.asarray(arrival.values, "<f4")
             if index in self._frames:
@@ -263,7 +271,9 @@ class LiveSource(Source):
                 self._fault("volumes arrive, but no trigger has: using the first volume")
             self._set_zero(zero)
         elif self.protocol.live.trigger == "volume" and zero < self._zero:
-            self._set_zero(zero)  # volumes are late, never early: the fastest tells the time
+            # Volumes are late, never early: the fastest tells the time, unless its number is wrong.
+            if index == self._newest + 1:
+                self._set_zero(zero)
 
     def _put(
         self, index: int, values: np.ndarray, movement: np.ndarray | None, arrived: float
@@ -273,7 +283,9 @@ class LiveSource(Source):
         if index < self._given:
             self._late.append(index)
         for gap in range(self._newest + 1, index):
-            self._first_later[gap] = now
+            # A volume that is not there should have come when its turn was, at the latest now.
+            turn = self._newest_at + (gap - self._newest) * self.tr / self._speed
+            self._expected[gap] = now if self._speed > 1 else min(turn, now)
         if index > self._newest:
             self._newest, self._newest_at = index, now
 
@@ -287,14 +299,16 @@ class LiveSource(Source):
         logging.getLogger("bciigl").warning("run %d: %s%s", self._place[1], volume, what)
 
     def _keep(self, line: Line) -> None:
-        if not self._over:
-            self._keep_line(*self._place, line)
+        with self._keeping:  # not by `_changed`: displays hold their own lock when they call this
+            if not self._over:
+                self._keep_line(*self._place, line)
 
     def report(self) -> RunReport:
         """Return when frames arrived, how the head moved, and what went wrong."""
         self.feed.end_run()
         with self._changed:
-            self._over = True
+            with self._keeping:
+                self._over = True
             arrived = {index: frame.arrived for index, frame in sorted(self._frames.items())}
             movement = np.full((self._length, 6), np.nan)
             for index, frame in self._frames.items():

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bciigl.base.errors import BciiglError
 from bciigl.brain.events import Event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset
 from bciigl.source.display import Display, Line, Planned
-from bciigl.source.live import Arrival, LiveSource
+from bciigl.source.live import MISSED, Arrival, LiveSource
 from bciigl.source.replay import RecordedPerson
 from bciigl.source.volume_feed import VolumeFeed, digest
 from bciigl.source.volumes import Volume, VolumeError, VolumeReader, is_volume_name
@@ -41,14 +42,9 @@ class ReplayFeed(VolumeFeed):
         self._to_come: list[tuple[float, Arrival]] = []
 
     def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
-        """Read all volumes of a run."""
-        mine = [each for each in self._lines if (each["session"], each["run"]) == (session, run)]
-        arrived = {
-            each["data"]: (each["arrived"], each["volume"]) for each in mine if "volume" in each
-        }
-        for each in past:
-            arrived.pop(each.get("data"), None)
-        reader, self._to_come = VolumeReader(), []
+        """Read all volumes of a run; there is no past, as replays are not resumed."""
+        known = self._known((session, run))
+        count, reader, self._to_come = len(known), VolumeReader(), []
         for path in sorted(self._folder.rglob("*")):
             try:
                 wanted = path.is_file() and is_volume_name(path.name)
@@ -56,17 +52,35 @@ class ReplayFeed(VolumeFeed):
             except VolumeError:
                 continue
             for volume in volumes:
-                seconds, index = arrived.pop(digest(volume), (None, None))
-                if seconds is None:
+                seconds, number = known.pop(digest(volume), (0.0, None))
+                if number is None:
                     continue
-                number = index + self._protocol.live.dummies
                 arrival = self._arrival(volume, number, series="", changed=0)
                 if arrival is not None:
                     self._to_come.append((seconds, arrival))
+        if count and len(known) == count:
+            raise BciiglError(f"{self._folder}: has none of the {count} volumes of run {run}")
         self._to_come.sort(key=lambda each: each[0])
 
+    def _known(self, place: tuple[str, int]) -> dict[str, tuple[float, int]]:
+        """Return when each volume of a run is expected at the earliest, and its number, from 0."""
+        found, missed = {}, set()
+        live, tr = self._protocol.live, self._protocol.timing.tr
+        for line in self._lines:
+            if (line["session"], line["run"]) != place:
+                continue
+            if line.get("fault") == MISSED:
+                missed.add(line["number"])
+            elif "volume" in line:
+                number = line["volume"] + live.dummies
+                # One that was not missed was there when it was needed, however slow it was.
+                late = number + 1 in missed
+                when = line["arrived"] + live.deadline * tr if late else (line["volume"] + 1) * tr
+                found[line["data"]] = when, number
+        return found
+
     def expect(self, seconds: float) -> None:
-        """Give the volumes that had come by a time of the run."""
+        """Give the volumes that were there when the session waited until a time of the run."""
         while self._to_come and self._to_come[0][0] <= seconds:
             self.take(self._to_come.pop(0)[1])
 
@@ -84,6 +98,10 @@ class ReplayedVolumes(LiveSource):
     def participant(self, session: str, run: int, trials: int) -> RecordedPerson:
         """Return the person of the recording."""
         return RecordedPerson(self._dataset, session, run, trials)
+
+    def _left(self, *_: float) -> float:
+        """Wait for nothing: what is expected comes at once."""
+        return 0.0
 
 
 class ReplayDisplay(Display):

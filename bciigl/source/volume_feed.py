@@ -38,10 +38,10 @@ class VolumeFeed(Feed):
         self._protocol, self._region, self._on_reference = protocol, region, on_reference
         self._realigner: Realigner | None = None
         if reference is not None and protocol.live.realign:
-            self._set_reference(reference)
+            self._realigner = self._aligned_to(reference)
 
-    def _set_reference(self, volume: Volume) -> None:
-        self._realigner = Realigner(volume.data, volume.affine, self._region.voxels)
+    def _aligned_to(self, volume: Volume) -> Realigner:
+        return Realigner(volume.data, volume.affine, self._region.voxels)
 
     def _arrival(self, volume: Volume, number: int, **about: object) -> Arrival | None:
         """Return a volume, by number from 0, with the region's values; None if they are not there.
@@ -50,10 +50,11 @@ class VolumeFeed(Feed):
         """
         movement, values = None, volume.data[self._region.index]
         if number >= self._protocol.live.dummies and self._protocol.live.realign:
-            if self._realigner is None:
-                self._set_reference(volume)
-                self._on_reference(volume)
             try:
+                if self._realigner is None:
+                    realigner = self._aligned_to(volume)
+                    self._on_reference(volume)
+                    self._realigner = realigner  # once it is kept
                 moved, values = self._realigner(volume.data)
             except RealignError as error:
                 self.fault(f"cannot be realigned: {error}", number + 1)

@@ -23,7 +23,7 @@ def test_session_is_recorded_and_learned_from(bciigl, rehearsal, tmp_path):
     found = json.loads(done.stdout)
     assert found["trials"] == 4
     assert found["out"] == str(out)
-    assert found["lateness_seconds"]["median"] >= 0
+    assert "lateness_seconds" not in found  # a fast rehearsal waits for guesses
     assert set(found["learners"]) == {"ai_igl", "transfer", "igl_full_ci"}
     assert open_dataset(out).protocol == short()
     # Reports and learners take it as any other.
