@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import json_option, path_option, protocol_of, set_option
+from bciigl.cli.output import echo, json_option, path_option, protocol_of, set_option
 from bciigl.cli.progress import bar
 from bciigl.cli.results import echo_blinded, echo_results
 from bciigl.cli.simulate import agent_or_folder, learned, saved_policy, stoppable
@@ -68,8 +68,11 @@ def run(
     changes |= dict(map(parse_change, settings))
     folder, late = resume or out, []
     if replay is not None:
-        _replayed(replay, volumes, out, region, changes)
-        click.echo(f"recorded in {out}")
+        if None in (volumes, out) or protocol or lsl or condition or resume or changes:
+            needs = "--replay needs --volumes and --out, and perhaps --region"
+            raise BciiglError(f"{needs}; all else is as it was in {replay}")
+        _replayed(replay, volumes, out, region)
+        echo(as_json, {"out": out}, f"recorded in {out}")
         return
     if resume is not None and (protocol or volumes or lsl or out or region or condition or changes):
         raise BciiglError("--resume goes on as the session was begun: give no other options")
@@ -96,14 +99,10 @@ def run(
     echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
-def _replayed(
-    dataset: str, volumes: str | None, out: str | None, region: str | None, changes: dict
-) -> None:
+def _replayed(dataset: str, volumes: str, out: str, region: str | None) -> None:
     """Play an old session again."""
     from bciigl.loop.replayed import replay_live
 
-    if None in (volumes, out) or changes:
-        raise BciiglError("--replay needs --volumes and --out, and takes its protocol from DATASET")
     with bar("trials") as progress:
         replay_live(dataset, volumes, out, region=region, progress=progress)
 

@@ -109,13 +109,16 @@ def record_live(
         raise BciiglError(
             "a live session has one series of volumes of a person: use recording: shared"
         )
+    existing = file_states(volumes) if volumes is not None else {}
+    files = existing.items()
     settings = {
         "volumes": None if volumes is None else os.path.abspath(volumes),
         "lsl": lsl,
         "region": None if region is None else os.path.abspath(region),
         "folder": None if folder is None else os.path.abspath(folder),
         "salt": secrets.token_hex(16),
-        "newest": max(_changes(volumes or ""), default=0),
+        # Of volumes alone: other files may be from a computer with another clock.
+        "newest": max((0, *(at for path, (_, at) in files if is_volume_name(path.name)))),
         "rehearsed": None if (scanner := _scanner(volumes)) is None else scanner.speed,
     }
     settings["condition"] = condition and read_condition(condition, protocol)
@@ -138,7 +141,8 @@ def record_live(
 
     header = {"protocol": protocol.model_dump(mode="json"), "live": settings}
     with closing(PatientJournal.create(out, header, prepare)) as journal:
-        _run(journal, protocol, settings, policy, calibration, watching or Watching())
+        given = (policy, calibration, watching or Watching(), existing)
+        _run(journal, protocol, settings, *given)
 
 
 def resume_live(
@@ -189,7 +193,9 @@ def _run(
     policy: Any,
     calibration: Calibration,
     watching: Watching,
+    existing: dict[Path, tuple[int, int]] | None = None,
 ) -> None:
+    """Run a session; of a new one, `existing` files are known exactly, and are old."""
     out = journal.path.parent
     region, shape = region_of(protocol, settings["region"], settings["folder"])
     over = _volumes_of_finished_runs(journal.entries())
@@ -202,11 +208,12 @@ def _run(
             protocol,
             region,
             shape,
-            reference=read_reference(out) or _given_reference(settings["region"]),
+            reference=read_reference(out) or given_reference(settings["region"]),
             on_reference=lambda volume: sink.attempt(lambda: _write_reference(out, volume)),
             salt=bytes.fromhex(settings["salt"]),
             old=old,
-            newest=max([settings["newest"], *(each["changed"] for each in over)]),
+            newest=max([settings["newest"] * (not existing), *(each["changed"] for each in over)]),
+            existing=existing,
         )
     scanner = _scanner(settings["volumes"])
 
@@ -237,6 +244,7 @@ def _run(
         shown = in_condition(timely, settings.get("condition"))
         watching.begin(source)
         sink = LiveSink(journal, protocol, source)
+        sink.troubles = timely.troubles
         if isinstance(shown, YokedAgent):
             sink.begin_trial = shown.begin_trial
         # A fast rehearsal waits for guesses, so none is late.
@@ -248,13 +256,6 @@ def _run(
 
 def _scanner(volumes: str | os.PathLike | None) -> Address | None:
     return None if volumes is None else find_scanner(volumes)
-
-
-def _changes(folder: str | os.PathLike) -> list[int]:
-    """Return when each volume of a folder was changed, in nanoseconds."""
-    # Not of other files, which may be from a computer with another clock.
-    states = file_states(folder).items()
-    return [changed for path, (_, changed) in states if is_volume_name(path.name)]
 
 
 def _volumes_of_finished_runs(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -275,7 +276,8 @@ def read_reference(out: str | os.PathLike) -> Volume | None:
     return _as_volume(path) if path.exists() else None
 
 
-def _given_reference(region: str | None) -> Volume | None:
+def given_reference(region: str | os.PathLike | None) -> Volume | None:
+    """Return the reference that `bciigl region` wrote, if there is one."""
     return None if region is None else _as_volume(Path(region, "reference.nii.gz"))
 
 

@@ -80,8 +80,13 @@ class LiveSink(DatasetSink):
     begin_trial: Callable[[int, int], None] = staticmethod(silent)
     """Called with the run, from 1, and the trial, from 0, that comes next."""
 
+    troubles: list[str] = []
+    """What went wrong with the agent: it cannot say so itself, or it could reach the source."""
+
     def keep(self, place: RunId, number: int, trial: Trial) -> None:
         """Write a trial to the journal."""
+        while self.troubles:
+            self._source.fault(self.troubles.pop(0))
         super().keep(place, number, trial)
         self.begin_trial(place.run, number + 1)
 

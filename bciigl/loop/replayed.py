@@ -8,7 +8,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.base.json_files import parse_json
 from bciigl.base.progress import Progress, silent
 from bciigl.loop.agent import Agent
-from bciigl.loop.live import read_reference, region_of
+from bciigl.loop.live import given_reference, read_reference, region_of
 from bciigl.loop.live_sink import LiveSink, PatientJournal
 from bciigl.loop.session import session_runs
 from bciigl.recording import Dataset, open_dataset
@@ -47,7 +47,8 @@ def replay_live(
     """
     dataset = open_dataset(recorded)
     protocol, place = dataset.protocol, region_of(dataset.protocol, region, folder)[0]
-    feed = ReplayFeed(Path(volumes), _journal(dataset), protocol, place, read_reference(recorded))
+    reference = read_reference(recorded) or given_reference(region)
+    feed = ReplayFeed(Path(volumes), _journal(dataset), protocol, place, reference)
     source = ReplayedVolumes(
         *(dataset, protocol, place, feed, lambda keep, elapsed: ReplayDisplay(keep)),
         **{"group": "replayed", "speed": SPEED},
@@ -63,4 +64,7 @@ def _journal(dataset: Dataset) -> list[Line]:
     path = dataset.folder / ESTIMATES / JOURNAL
     if not path.exists():
         raise BciiglError(f"{dataset.folder}: has no {ESTIMATES / JOURNAL}: it was not live")
-    return [parse_json(line.partition(" ")[2]) for line in path.read_text().splitlines()]
+    lines = [parse_json(line.partition(" ")[2]) for line in path.read_text().splitlines()]
+    if any("volume" in line and "data" not in line for line in lines):
+        raise BciiglError(f"{dataset.folder}: came over LSL: there are no volumes to read again")
+    return lines

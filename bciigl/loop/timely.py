@@ -13,6 +13,9 @@ import numpy as np
 from bciigl.learn.interactions import Interactions
 from bciigl.loop.agent import Agent, Choice
 
+LONGEST_RECALL = 300.0
+"""Seconds between runs after which an agent is not waited for any more."""
+
 
 class TimelyAgent(Agent):
     """Lets another agent act and learn in a thread of its own, and guesses uniformly in its place.
@@ -26,23 +29,36 @@ class TimelyAgent(Agent):
         Who guesses.
     seconds : float
         How long its guess is waited for.
+
+    Attributes
+    ----------
+    troubles : list of str
+        What went wrong.
     """
 
     def __init__(self, agent: Agent, seconds: float) -> None:
         super().__init__(agent.n_actions)
         self.calibration = agent.calibration
         self._agent, self._seconds = agent, seconds
+        self.troubles: list[str] = []
+        self._lost = False  # whether it did not come back from learning
         self._calls: queue.SimpleQueue[tuple[Future, Callable]] = queue.SimpleQueue()
         # Not a pool: a program would not end before an agent that never answers.
         threading.Thread(target=_answer, args=(self._calls,), daemon=True).start()
 
     def recall(self, past: Interactions) -> bool:
-        """Let the agent recall; between runs there is time for it."""
+        """Let the agent recall; between runs there is time for it, but no end of time."""
         try:
-            return bool(self._submit(self._agent.recall, past).result())
+            return bool(self._submit(self._agent.recall, past).result(LONGEST_RECALL))
+        except Late:
+            # What it will have learned is in units that the session does not change to.
+            self._lost = True
+            what = f"the agent has not learned in {LONGEST_RECALL:g} s"
+            self.troubles.append(f"{what}: all guesses are uniform from now on")
         except Exception:  # it stays with what it has learned before
-            _say("the agent cannot learn from the runs before; it goes on with what it knows")
-            return False
+            what = "the agent cannot learn from the runs before"
+            self.troubles.append(f"{what}; it goes on with what it knows")
+        return False
 
     def begin_run(self, rng: np.random.Generator) -> None:
         """Get ready for a run."""
@@ -52,15 +68,19 @@ class TimelyAgent(Agent):
 
     def act(self, context: np.ndarray) -> Choice:
         """Return the agent's guess, or a uniform one."""
+        if self._lost:
+            return self.explore()
         try:
             choice = Choice(*self._submit(self._agent.act, context).result(self._seconds))
             if choice.action in range(self.n_actions) and 0 < choice.propensity <= 1:
                 return choice
-            _say(f"the agent's guess is none ({choice}): a uniform guess is shown")
+            self.troubles.append(f"the agent's guess is none ({choice}): a uniform guess is shown")
         except Late:
-            _say(f"the agent has not guessed after {self._seconds:g} s: a uniform guess is shown")
+            self.troubles.append(
+                f"the agent has not guessed after {self._seconds:g} s: a uniform guess is shown"
+            )
         except Exception:
-            _say("the agent cannot guess: a uniform guess is shown")
+            self.troubles.append("the agent cannot guess: a uniform guess is shown")
         return self.explore()
 
     def observe(
@@ -94,7 +114,3 @@ def _answer(calls: queue.SimpleQueue[tuple[Future, Callable]]) -> None:
         except Exception as error:
             logging.getLogger("bciigl").error("the agent failed", exc_info=error)
             future.set_exception(error)
-
-
-def _say(message: str) -> None:
-    logging.getLogger("bciigl").warning(message)

@@ -94,12 +94,18 @@ def trial_steps(
     first = 0 if source.repeatable else past
     for trial in range(first):
         happened(trial, cue, *answers)
+
+    def announce_cue(trial: int) -> None:
+        if trial < participant.trials:
+            source.announce(participant.imagine(trial))
+
+    announce_cue(first)
     for trial in range(first, participant.trials):
-        source.announce(participant.imagine(trial))
         before = until(planned.decisions[trial])
         if not happened(trial, cue):
             for kind in answers:
                 when.onsets[kind][trial] = np.nan
+            announce_cue(trial + 1)
             until(planned.starts[trial + 1])
             yield Trial.missed(source.n_voxels)
             continue
@@ -112,6 +118,7 @@ def trial_steps(
             shown = yield Decision(trial, seen)
         for event in participant.answer(trial, shown.action):
             source.announce(event)
+        announce_cue(trial + 1)  # before volumes are waited for that it does not need
         rest = until(planned.starts[trial + 1])
         if not happened(trial, *answers) and np.isnan(when.onsets[answers[0]][trial]):
             yield Trial.missed(source.n_voxels)

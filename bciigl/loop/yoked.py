@@ -175,7 +175,8 @@ def in_condition(agent: Agent, condition: Mapping[str, Any] | None) -> Agent:
 def write_condition(folder: Path, condition: Mapping[str, Any] | None) -> None:
     """Write into a dataset in which condition it was recorded, if there is one."""
     if condition is not None:
-        text = json.dumps({"yoked": condition["yoked"]}, indent=2) + "\n"
+        # Not the path: folders may be named after people.
+        text = json.dumps({"yoked": condition["yoked"] is not None}, indent=2) + "\n"
         write_text(folder / CONDITION, text, overwrite=True)
 
 

@@ -87,9 +87,13 @@ class Dataset:
         runs = {_run_number(path): _arrays(path) for path in paths}
         truths = [self._truth_of(path, runs[_run_number(path)]) for path in paths]
         try:
-            return joined_session(self.protocol, runs, truths, self.calibration.whitening)
+            found = joined_session(self.protocol, runs, truths, self.calibration.whitening)
         except ValueError as error:
             raise DatasetError(f"{self.folder}: {error}") from None
+        if not found.interactions.trials:
+            problem = "cues, guesses or frames are missing in all of them"
+            raise DatasetError(f"{self.folder}: no trial of ses-{name} can be used: {problem}")
+        return found
 
     @cached_property
     def calibration(self) -> Calibration:

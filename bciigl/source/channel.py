@@ -109,6 +109,7 @@ class Listener:
         port = self._socket.getsockname()[1]
         address = Address(port=port, token=self._token, speed=self._speed)
         write_text(self._path, address.model_dump_json() + "\n", overwrite=True)
+        self._path.chmod(0o600)  # whoever knows the token may show things
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 

@@ -8,7 +8,6 @@ import numpy as np
 from pydicom import dcmread
 from pydicom.dataset import Dataset
 
-from bciigl.base.errors import printable
 from bciigl.source.dicom_elements import (
     describe,
     number,
@@ -57,8 +56,8 @@ class DicomReader:
         except VolumeError:
             raise
         except Exception as error:  # whatever pydicom raises for files that make no sense
-            reason = printable(str(error)) or type(error).__name__
-            raise VolumeError(f"cannot be read as DICOM: {reason}") from error
+            # Not its text, which may quote the header: names of people are there.
+            raise VolumeError(f"cannot be read as DICOM ({type(error).__name__})") from error
 
 
 def _read_mosaic(dataset: Dataset) -> Volume:

@@ -7,7 +7,7 @@ import numpy as np
 from pydicom.dataset import Dataset
 from pydicom.multival import MultiValue
 
-from bciigl.base.errors import printable, shortened
+from bciigl.base.errors import printable
 from bciigl.source.volumes import Volume, VolumeError
 
 # Transfer syntaxes whose pixels are plain numbers: implicit, explicit, explicit big-endian.
@@ -107,7 +107,7 @@ def vector(dataset: Dataset, keyword: str, length: int) -> np.ndarray:
     value = dataset.get(keyword)
     values = np.array([] if value is None else value, float).ravel()
     if len(values) != length or not np.isfinite(values).all():
-        raise VolumeError(f"{keyword}: should be {length} numbers, got {shortened(value)}")
+        raise VolumeError(f"{keyword}: should be {length} numbers, got {len(values)}")
     return values
 
 

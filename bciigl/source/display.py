@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.progress import silent
 from bciigl.brain.events import Event
 from bciigl.recording.trial import KeyPress
 from bciigl.source.channel import Address, connect
@@ -24,6 +25,8 @@ WAIT = 5.0
 
 class Display(ABC):
     """Shows events of a run at their times, and knows when each was seen."""
+
+    fault: Callable[[str], None] = staticmethod(silent)
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -46,6 +49,10 @@ class Display(ABC):
         """Show an event when it is planned, or as soon as possible until it is too late."""
         with self._changed:
             self._awaited.add((event.kind, event.onset))
+
+    def _is_known(self, event: Event) -> bool:
+        """Tell whether an event was seen, or not seen, before the session was resumed."""
+        return (event.kind, event.onset) in self._onsets
 
     def onset(self, planned: Planned) -> float | None:
         """Return when an event was seen; None if it was not."""
@@ -113,6 +120,8 @@ class ClockDisplay(Display):
 
     def show(self, event: Event, latest: float) -> None:
         """Show an event when it is planned, or as soon as possible until it is too late."""
+        if self._is_known(event):
+            return
         super().show(event, latest)
         with self._changed:
             self._due.append((event.onset, latest, event))
@@ -150,6 +159,7 @@ class ClockDisplay(Display):
             self._draw(event)
         except Exception:  # what comes next may be shown all the same
             logging.getLogger("bciigl").exception("%s cannot be shown", event.kind)
+            self.fault(f"{event.kind} at {event.onset:g} s could not be shown")
             return False
         return True
 
@@ -172,6 +182,8 @@ class RehearsalDisplay(Display):
 
     def show(self, event: Event, latest: float) -> None:
         """Show an event when it is planned, or as soon as possible until it is too late."""
+        if self._is_known(event):
+            return
         super().show(event, latest)
         content = {"kind": event.kind, "onset": event.onset, "content": event.content}
         if not self._send("show", **content, latest=latest):

@@ -6,15 +6,17 @@ import queue
 import stat
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from bciigl.base.errors import BciiglError
 
 POLL = 0.25
 """Seconds from one look at the folder to the next, at least."""
-SHARE = 0.02
+SHARE = 0.1
 """The share of the time that looking may take: a folder of many files is looked at less often."""
+CHANGES = 30.0
+"""Seconds for which a file that was named may still change without an event that tells of it."""
 SETTLE = 0.1
 """Seconds for which a file that is found by looking must not change."""
 
@@ -50,6 +52,7 @@ class FolderWatcher:
         self._warn = warn or (lambda what: _log("%s: %s", self.folder, what))
         self._events: queue.SimpleQueue[Path] = queue.SimpleQueue()
         self._named: dict[Path, _State] = {}
+        self._named_at: dict[Path, float] = {}
         self._fresh: dict[Path, _State] = {}  # of the last look, to be seen once more
         self._found: list[Path] = []  # of these, the ones to name, the next one last
         self._next_look = self._settled = 0.0
@@ -78,6 +81,7 @@ class FolderWatcher:
     def forget(self, path: Path) -> None:
         """Name a file again that could not be read, even if it does not change."""
         self._named.pop(path, None)
+        self._named_at.pop(path, None)
 
     def _next(self, until: float) -> Path | None:
         """Return a file that may be new."""
@@ -107,6 +111,7 @@ class FolderWatcher:
         if state is None or self._named.get(path) == state:
             return False
         self._named[path] = state
+        self._named_at[path] = time.monotonic()
         return True
 
     def _look(self) -> dict[Path, _State]:
@@ -120,7 +125,9 @@ class FolderWatcher:
             self._there = True
             self._observe()
             self._warn("is there again")
-        states = file_states(self.folder)
+        before = time.monotonic() - CHANGES
+        old = {path for path, at in self._named_at.items() if at < before}
+        states = file_states(self.folder, old)
         new = ((path, state) for path, state in states.items() if self._named.get(path) != state)
         return dict(sorted(new, key=lambda each: (each[1][1], each[0])))
 
@@ -151,10 +158,10 @@ class FolderWatcher:
             pass
 
 
-def file_states(folder: str | os.PathLike) -> dict[Path, _State]:
-    """Return the state of each file of a folder, at any depth: its size, and when it changed."""
+def file_states(folder: str | os.PathLike, but: Collection[Path] = ()) -> dict[Path, _State]:
+    """Return the state of files of a folder, at any depth: their sizes, and when they changed."""
     paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return {path: state for path in paths if (state := _state(path))}
+    return {path: state for path in paths if path not in but and (state := _state(path))}
 
 
 def _state(path: Path) -> _State | None:

@@ -5,12 +5,12 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bciigl.base.errors import BciiglError, printable
+from bciigl.base.errors import BciiglError
 from bciigl.base.progress import silent
 from bciigl.brain.images import dimensions
 from bciigl.brain.region import Region
@@ -24,6 +24,7 @@ TOLERANCE = 0.01
 """By how much a header's TR may differ from the protocol's, as a share of it."""
 LATEST_FIRST = 20
 """The number up to which the first volume of a new series may be lost; others are old series."""
+BEGUN_BEFORE = "is of a series that was begun before"
 MOST_APART = 1.0
 """Distance in mm up to which a volume lies where the region was drawn."""
 GIVEN_UP = 3.0
@@ -47,6 +48,8 @@ class FolderFeed(VolumeFeed):
         Digests of the series of earlier runs.
     newest : int
         Files that were not changed after this time, in nanoseconds, are old.
+    existing : dict
+        Files that are old as long as they have this size and this time of their last change.
     """
 
     def __init__(
@@ -61,10 +64,11 @@ class FolderFeed(VolumeFeed):
         salt: bytes = b"",
         old: Collection[str] = (),
         newest: int = 0,
+        existing: Mapping[Path, tuple[int, int]] | None = None,
     ) -> None:
         super().__init__(protocol, region, reference, on_reference)
         self._shape, self._salt = tuple(shape), salt
-        self._old, self._newest = set(old), newest
+        self._old, self._newest, self._existing = set(old), newest, existing or {}
         self._series, self._joins = None, False
         self._counts_from: int | None = None  # what volumes without a time count from: 0 or 1
         self._recorded: set[str] = set()
@@ -121,13 +125,16 @@ class FolderFeed(VolumeFeed):
             self.fault(str(error), None)
         except Exception as error:  # one file must never end the session
             logging.getLogger("bciigl").exception("a volume cannot be used")
-            reason = error.strerror if isinstance(error, OSError) else printable(str(error))
+            # Not the text of any error, which may quote a header: names of people are there.
+            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             self.fault(f"cannot be used: {reason}", None)
 
     def _read(self, path: Path) -> None:
         try:
-            changed = path.stat().st_mtime_ns
-            volumes = self._reader.read(path) if changed > self._newest else []
+            found = path.stat()
+            changed, state = found.st_mtime_ns, (found.st_size, found.st_mtime_ns)
+            is_old = changed <= self._newest or self._existing.get(path) == state
+            volumes = [] if is_old else self._reader.read(path)
         except OSError:
             self._watcher.forget(path)  # it is gone; if it comes back, it is read again
             return
@@ -144,6 +151,8 @@ class FolderFeed(VolumeFeed):
             number = volume_number(volume, self._protocol.timing.tr)
             if problem is not None:
                 self.fault(problem, number)
+                if problem == BEGUN_BEFORE:  # or it is read before the first ones
+                    self._watcher.forget(path)
             elif self._recorded and (content := digest(volume)) in self._recorded:
                 self._recorded.remove(content)  # before the session was resumed
             else:
@@ -169,6 +178,8 @@ class FolderFeed(VolumeFeed):
         tr, live = self._protocol.timing.tr, self._protocol.live
         key = hashlib.blake2b(volume.series.encode(), key=self._salt, digest_size=8).hexdigest()
         number = volume_number(volume, tr)
+        if volume.description.lower().endswith("_sbref"):
+            return "is a reference image of its scanner (SBRef)"
         if live.series not in volume.description:
             return f"is of another series, not of {live.series!r}"
         if key in self._old or self._series not in (None, key):
@@ -184,7 +195,7 @@ class FolderFeed(VolumeFeed):
             return "has values that are not finite"
         if self._series is None:
             if number > LATEST_FIRST + live.dummies and not self._joins:
-                return "is of a series that was begun before"
+                return BEGUN_BEFORE
             self._series = key
             if (apart := _apart(volume.affine, self._region.affine, self._shape)) > MOST_APART:
                 place = "from where the region was drawn; bciigl region draws it anew"

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bciigl.base.progress import silent
-from bciigl.base.seeds import run_seed
-from bciigl.brain.events import Event, trial_event
+from bciigl.brain.events import Event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
+from bciigl.protocol.schedule import decision_time
 from bciigl.recording.dataset import MOST_LATE
-from bciigl.recording.trial import Fault, KeyPress, RunReport, Shown
+from bciigl.recording.trial import Fault, RunReport
 from bciigl.source.display import Display, Keep, Line
 from bciigl.source.drift import DriftWatch
-from bciigl.source.interface import LATE, MISSING, OK, Frame, Participant, Source
+from bciigl.source.interface import LATE, MISSING, OK, Frame, Source
+from bciigl.source.live_person import LivePerson
 
 MISSED = "missing when it was needed"
 SHORTEST_WAIT = 0.5
@@ -50,9 +51,6 @@ class Feed(ABC):
     @abstractmethod
     def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
         """Look for a new series of volumes; or, if there are `past` lines, for the rest of one."""
-
-    def expect(self, seconds: float) -> None:  # noqa: B027 (not every feed needs it)
-        """Learn that volumes are waited for which should have come by a time of the run."""
 
     def end_run(self) -> None:  # noqa: B027 (not every feed needs it)
         """Look for no more volumes until the next run begins."""
@@ -116,8 +114,9 @@ class LiveSource(Source):
         self._changed, self._keeping = threading.Condition(), threading.Lock()
         self._zero: float | None = None
         self._reset(0)
-        self.feed, feed.take, feed.fault = feed, self._take, self._fault
+        self.feed, feed.take, feed.fault = feed, self._take, self.fault
         self.display = display(self._keep, self.elapsed)
+        self.display.fault = self.fault
 
     def _reset(self, frames: int) -> None:
         self._length, self._over = frames, not frames
@@ -125,9 +124,10 @@ class LiveSource(Source):
         self._faults: list[Fault] = []
         self._given = 0  # frames before this were read
         self._late: list[int] = []  # of these, those that have come since
-        self._newest, self._newest_at = -1, 0.0
-        self._expected: dict[int, float] = {}  # when volumes should have come that have not
-        self._drift = DriftWatch(self.tr, self._fault, own_clock=self._speed == 1)
+        self._newest, self._newest_at = -1, time.monotonic()
+        self._catching_up = True  # until volumes come as they are scanned
+        self._later_at: dict[int, float] = {}  # when the first volume came after one that is lost
+        self._drift = DriftWatch(self.tr, self.fault, own_clock=self._speed == 1)
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run, or join it where it is now."""
@@ -137,6 +137,8 @@ class LiveSource(Source):
             for line in self.past:
                 self._restore(line)
         past, self.past = self.past, ()
+        if not past:
+            self._keep({"begun": True})  # before the scanner is asked: then it can be joined
         self.display.begin_run(session, run, past)
         self.feed.begin_run(session, run, past)
 
@@ -147,8 +149,9 @@ class LiveSource(Source):
         elif "volume" in line:
             values = np.frombuffer(base64.b64decode(line["values"]), "<f4").astype(float)
             moved = line.get("movement")
+            moved = None if moved is None else np.array(moved)
             self._put(
-                line["volume"], values, None if moved is None else np.array(moved), line["arrived"]
+                line["volume"], values, moved, line["arrived"], LATE if line.get("late") else OK
             )
         elif "fault" in line:
             self._faults.append(Fault(line["seconds"], line["number"], line["fault"]))
@@ -171,22 +174,24 @@ class LiveSource(Source):
         return (time.monotonic() - self._zero) * self._speed
 
     def announce(self, event: Event) -> None:
-        """Show an event when its time comes."""
+        """Show an event when its time comes, or a little later."""
+        late = MOST_LATE * self.tr
+        if event.kind == "imagination":  # of which the decision needs frames
+            late = min(late, max(decision_time(self.protocol) - 2 * self.tr, self.tr / 2))
         # Less a millisecond, to which it is rounded: a dataset has no events that are later.
-        self.display.show(event, event.onset + MOST_LATE * self.tr - 0.001)
+        self.display.show(event, event.onset + late - 0.001)
 
     def onset(self, event: Event) -> float | None:
         """Return when an event was seen; None if it was not."""
         return self.display.onset((event.kind, event.onset))
 
-    def participant(self, session: str, run: int, trials: int) -> "LivePerson":
+    def participant(self, session: str, run: int, trials: int) -> LivePerson:
         """Return the person in the scanner."""
         return LivePerson(self.protocol, trials, session, run, self.display)
 
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop`, and those that have come late; see `Source.read`."""
         stop = min(stop, self._length)
-        self.feed.expect((stop + self.protocol.live.deadline) * self.tr)
         began = time.monotonic()
         with self._changed:
             while (left := self._left(stop, began)) > 0:
@@ -202,27 +207,28 @@ class LiveSource(Source):
         missing = [index for index in range(self._given, stop) if index not in self._frames]
         if not missing:
             return 0.0
-        if self._newest < 0:
+        if self._zero is None or (self.rehearsed and self._newest < 0):
             return 60.0  # the run has not begun
-        now, newest, newest_at = time.monotonic(), self._newest, self._newest_at
+        due = max(self._due(index, began) for index in missing)
+        return max(due + self._patience - time.monotonic(), 0.0)
+
+    def _due(self, index: int, began: float) -> float:
+        """Return when a volume should be here, by this computer's clock."""
+        if not self.rehearsed:
+            due = self._zero + (index + 1) * self.tr
+            return max(due, self._newest_at) if self._catching_up else due
+        newest, since = self._newest, self._newest_at
         if self._speed > 1:  # the scanner has waited for us, and goes on where we are
-            newest, newest_at = max(newest, self._given - 1), max(newest_at, began)
-        due = []
-        for index in missing:
-            ahead = max(index - newest, 0) * self.tr / self._speed
-            since = self._expected.get(index, newest_at) + ahead
-            if not self.rehearsed and self._zero is not None:
-                # One volume with a wrong number must not make those lost that are to come.
-                since = max(since, self._zero + (index + 1) * self.tr)
-            due.append(since + self._patience - now)
-        return max(*due, 0.0)
+            newest, since = max(newest, self._given - 1), max(since, began)
+        ahead = max(index - newest, 0) * self.tr / self._speed
+        return self._later_at.get(index, since) + ahead
 
     def _frame(self, index: int) -> Frame:
         if index in self._frames:
             return self._frames[index]
         seconds, number = (index + 1) * self.tr, index + self._dummies + 1
         if (number, MISSED) not in (each[1:] for each in self._faults):  # before it was resumed
-            self._fault(MISSED, number)
+            self.fault(MISSED, number)
         return Frame(index, None, seconds, max(self.elapsed(), seconds), MISSING)
 
     def _take(self, arrival: Arrival) -> None:
@@ -233,23 +239,24 @@ class LiveSource(Source):
                 return
             index = arrival.number - self._dummies
             if index >= self._length:
-                self._fault("came after the end of the run", number)
+                self.fault("came after the end of the run", number)
                 return
             self._anchor(index)
             if index < 0:
                 return
             values = np.asarray(arrival.values, "<f4")
+            late = index < self._given
             if index in self._frames:
                 if not arrival.again or np.array_equal(values, self._frames[index].values):
-                    self._fault("is a duplicate", number)
+                    self.fault("is a duplicate", number)
                     return
-                self._fault("has changed since it was read", number)
-            elif index < self._given:
-                self._fault("came late", number)
+                self.fault("has changed since it was read", number)
+            elif late:
+                self.fault("came late", number)
             elif index < self._newest:
-                self._fault("came after a later one", number)
+                self.fault("came after a later one", number)
             arrived = self.elapsed()
-            line = {"volume": index, "arrived": round(arrived, 3), **arrival.about}
+            line = {"volume": index, "arrived": round(arrived, 3), "late": late, **arrival.about}
             line["values"] = base64.b64encode(values.tobytes()).decode()
             movement = arrival.movement
             if movement is not None:
@@ -257,39 +264,47 @@ class LiveSource(Source):
                 line["movement"] = movement.tolist()
             self._keep(line)
             self._put(index, values.astype(float), movement, arrived)
-            self._drift.take(arrival.number, arrival.acquired, time.monotonic())
+            if not self._catching_up:
+                self._drift.take(arrival.number, arrival.acquired, time.monotonic())
             self._changed.notify_all()
 
     def _anchor(self, index: int) -> None:
         """Set the clock by a volume, which is complete now, unless a trigger has."""
         zero = time.monotonic() - (index + 1) * self.tr / self._speed
+        triggered = self.protocol.live.trigger != "volume"
         if self.rehearsed:
             if index > self._newest:
                 self._zero = zero
         elif self._zero is None:
-            if self.protocol.live.trigger != "volume":
-                self._fault("volumes arrive, but no trigger has: using the first volume")
+            if triggered:
+                self.fault("volumes arrive, but no trigger has: using the first volume")
             self._set_zero(zero)
-        elif self.protocol.live.trigger == "volume" and zero < self._zero:
-            # Volumes are late, never early: the fastest tells the time, unless its number is wrong.
-            if index == self._newest + 1:
-                self._set_zero(zero)
+        # Volumes are late, never early: the fastest tells the time, unless its number is wrong.
+        elif index == self._newest + 1 and zero < self._zero - triggered * self.tr / 2:
+            if triggered:
+                self.fault("came before the trigger says it could: using its time", index + 1)
+            self._set_zero(zero)
+        if self._zero - zero > -self._patience:
+            self._catching_up = False
 
     def _put(
-        self, index: int, values: np.ndarray, movement: np.ndarray | None, arrived: float
+        self,
+        index: int,
+        values: np.ndarray,
+        movement: np.ndarray | None,
+        arrived: float,
+        status: str = OK,
     ) -> None:
         seconds, now = (index + 1) * self.tr, time.monotonic()
-        self._frames[index] = Frame(index, values, seconds, max(arrived, seconds), OK, movement)
+        self._frames[index] = Frame(index, values, seconds, max(arrived, seconds), status, movement)
         if index < self._given:
             self._late.append(index)
         for gap in range(self._newest + 1, index):
-            # A volume that is not there should have come when its turn was, at the latest now.
-            turn = self._newest_at + (gap - self._newest) * self.tr / self._speed
-            self._expected[gap] = now if self._speed > 1 else min(turn, now)
+            self._later_at[gap] = now
         if index > self._newest:
             self._newest, self._newest_at = index, now
 
-    def _fault(self, what: str, number: int | None = None) -> None:
+    def fault(self, what: str, number: int | None = None) -> None:
         """Log what went wrong, with a volume by number from 1, as its file counts: with dummies."""
         fault = Fault(round(max(self.elapsed(), 0.0), 3), number, what)
         with self._changed:
@@ -321,38 +336,3 @@ class LiveSource(Source):
         """Take no more volumes, and show nothing any more."""
         self.feed.close()
         self.display.close()
-
-
-class LivePerson(Participant):
-    """The person in the scanner, whose thoughts nobody knows, and who is cued in catch trials."""
-
-    def __init__(
-        self, protocol: Protocol, trials: int, session: str, run: int, display: Display
-    ) -> None:
-        super().__init__(protocol, trials, session, run)
-        self._display = display
-        rng = run_seed(protocol.seed, session, run).rng("experimenter")
-        options, plan = len(protocol.task.options), protocol.task.catch
-        self._cues, others = rng.integers(options, size=trials), rng.integers(1, options, trials)
-        chance = rng.random((2, trials))
-        self._catch = (chance[0] < plan.share) & (session == "train")
-        wrong = (self._cues + others) % options
-        self._guesses = np.where(chance[1] < plan.match_rate, self._cues, wrong)
-
-    def imagine(self, trial: int) -> Event:
-        """Return how a trial begins; in a catch trial with the option to imagine."""
-        cue = self._protocol.task.options[self._cues[trial]] if self._catch[trial] else None
-        return trial_event(self.when, trial, "imagination", cue)
-
-    def shown(self, trial: int) -> Shown | None:
-        """Return what the experimenter shows in a catch trial; None in all others."""
-        if not self._catch[trial]:
-            return None
-        chance = 1 / len(self._protocol.task.options)
-        return Shown(int(self._guesses[trial]), chance, explored=False, catch=True)
-
-    def key(self, trial: int, guess: int) -> KeyPress | None:
-        """Return the key that was pressed."""
-        if "judgment" not in self.when.onsets:
-            return None
-        return self._display.keys.get(float(self.when.onsets["judgment"][trial]))

@@ -10,6 +10,7 @@ from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset
 from bciigl.source.display import Display, Line, Planned
+from bciigl.source.interface import Frame
 from bciigl.source.live import MISSED, Arrival, LiveSource
 from bciigl.source.replay import RecordedPerson
 from bciigl.source.volume_feed import VolumeFeed, digest
@@ -98,6 +99,11 @@ class ReplayedVolumes(LiveSource):
     def participant(self, session: str, run: int, trials: int) -> RecordedPerson:
         """Return the person of the recording."""
         return RecordedPerson(self._dataset, session, run, trials)
+
+    def read(self, stop: int) -> list[Frame]:
+        """Return the frames before `stop`, as far as they had come then."""
+        self.feed.expect((stop + self.protocol.live.deadline) * self.tr)
+        return super().read(stop)
 
     def _left(self, *_: float) -> float:
         """Wait for nothing: what is expected comes at once."""

@@ -48,9 +48,9 @@ class Volume(NamedTuple):
         number in the file's name.
     series : str
         SeriesInstanceUID, with ``" echo 2"`` or ``" phase"`` appended for what shares a series with
-        the magnitude of the first echo. NIfTI: the file's name without its number.
+        the magnitude of the first echo. NIfTI: names of folder and file, without its number.
     description : str
-        What the operator called the series; may be empty. NIfTI: the same as `series`.
+        What the operator called the series; may be empty. NIfTI: the file's name, but its number.
     tr : float or None
         Seconds from one volume to the next.
     acquired : float or None
@@ -88,7 +88,9 @@ class VolumeReader:
         try:
             content = _content(path)
             if content[128:132] != b"DICM":
-                return [_read_nifti(path.name, content)]
+                found = _read_nifti(path.name, content)
+                # Each run may have a folder of its own, with the same names.
+                return [found._replace(series=f"{path.parent.name}/{found.series}")]
             if self._dicom is None:
                 self._dicom = _dicom_reader()
             return self._dicom.read(content)
@@ -183,7 +185,7 @@ def _read_nifti(name: str, content: bytes) -> Volume:
     except VolumeError:
         raise
     except Exception as error:  # whatever nibabel raises for headers that make no sense
-        raise VolumeError(f"cannot be read as NIfTI: {printable(str(error))}") from error
+        raise VolumeError(f"cannot be read as NIfTI ({type(error).__name__})") from error
     if not np.isfinite(affine).all() or abs(np.linalg.det(affine[:3, :3])) < 1e-9:
         raise VolumeError("its affine does not map voxels to mm")
     stem = re.sub(r"\.nii(\.gz)?$", "", name, flags=re.IGNORECASE)

@@ -105,7 +105,7 @@ def test_uniform_guesses_are_those_of_the_seed_and_not_of_the_agent():
 def test_agent_that_fails_is_replaced_for_a_trial(caplog):
     timely = begun(Scripted(fail, guess))
     assert_uniform(timely.act(CONTEXT))
-    assert "a uniform guess is shown" in caplog.text
+    assert timely.troubles == ["the agent cannot guess: a uniform guess is shown"]
     assert "cannot learn" in caplog.text
     assert timely.act(CONTEXT) == Choice(2, 0.75, False)
 
@@ -143,7 +143,7 @@ def test_agent_that_is_late_is_replaced_and_heard_again_when_it_is_done(caplog):
     agent = Scripted(think, guess)
     timely = begun(agent, 0.05)
     assert_uniform(timely.act(CONTEXT))
-    assert "has not guessed after 0.05 s" in caplog.text
+    assert "has not guessed after 0.05 s" in timely.troubles[0]
     timely.observe(CONTEXT, 1, CONTEXT, 1 / 3)  # it is told when it has time
     assert agent.observed == []
     timely._seconds = LONG

@@ -207,7 +207,7 @@ def test_a_session_shows_the_other_ones_guesses_but_in_catch_trials(tmp_path, ot
     assert 3 < len(found) < 9
     assert all(wanted == each.action for wanted, each in found)
     assert {(each.propensity, each.explored) for _, each in found} == {(1 / 3, True)}
-    assert json.loads((out / CONDITION).read_text()) == {"yoked": "other"}
+    assert json.loads((out / CONDITION).read_text()) == {"yoked": True}
 
 
 def test_a_session_that_is_resumed_goes_on_with_the_guess_of_its_trial(tmp_path, other):

@@ -35,7 +35,8 @@ def test_written_volume_is_read(tmp_path):
     np.testing.assert_array_equal(volume.data, DATA.astype(np.float32))
     np.testing.assert_array_equal(volume.affine, AFFINE)
     assert volume.data.dtype == np.float32
-    assert volume[2:] == (12, "bold_run-2_", "bold_run-2_", 1.4, None, 15.4)
+    series = f"{tmp_path.name}/bold_run-2_"
+    assert volume[2:] == (12, series, "bold_run-2_", 1.4, None, 15.4)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
@@ -67,7 +68,7 @@ def test_one_volume_of_any_kind_is_read(tmp_path, kind, ending, shape):
     path = path.rename(tmp_path / f"v007{ending}")
     volume = read(path)
     np.testing.assert_array_equal(volume.data, DATA.astype(np.float32))
-    assert (volume.number, volume.series) == (7, "v")
+    assert (volume.number, volume.description) == (7, "v")
 
 
 def test_scaled_and_big_endian_integers_are_read(tmp_path):
@@ -90,7 +91,7 @@ def test_number_and_series_are_those_of_the_name(tmp_path):
         ("r1.nii", 1, "r"),
     ]:
         path = (tmp_path / "a.nii").rename(tmp_path / name)
-        assert read(path)[2:4] == (number, series)
+        assert read(path)[2:4] == (number, f"{tmp_path.name}/{series}")
         path.rename(tmp_path / "a.nii")
 
 
