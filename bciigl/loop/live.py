@@ -24,6 +24,7 @@ from bciigl.loop.session import Lateness, agent_of, refuse_another, session_runs
 from bciigl.loop.timely import TimelyAgent
 from bciigl.loop.yoked import YokedAgent, in_condition, read_condition
 from bciigl.protocol import Protocol, draw, schedule
+from bciigl.protocol.summary import first_difference
 from bciigl.protocol.validation import validate
 from bciigl.recording.calibration import read_calibration, write_calibration
 from bciigl.recording.journal import JournalError
@@ -123,6 +124,8 @@ def record_live(
     }
     settings["condition"] = condition and read_condition(condition, protocol)
     # Refused before anything is written:
+    if scanner is not None:
+        _refuse_another_experiment(protocol, scanner)
     region_of(protocol, settings["region"], settings["folder"])
     if lsl is not None:
         check_stream(lsl)
@@ -252,6 +255,27 @@ def _run(
         how = {"progress": watching.progress, "lateness": late}
         for _ in session_runs(protocol, source, shown, sink, ("train",), **how):
             pass
+
+
+def _refuse_another_experiment(protocol: Protocol, scanner: Address) -> None:
+    """Refuse a rehearsal with a scanner that is gone, or of another experiment or person."""
+    if not scanner.answers():
+        raise BciiglError(
+            f"the simulated scanner does not answer at port {scanner.port}: start bciigl scan, or "
+            "delete scanner.json in the folder of its volumes"
+        )
+    theirs, findings = validate(scanner.protocol)
+    if findings:
+        return  # of another version, which says so itself
+    # What a scanner and a person do not know of.
+    ours = ("name", "description", "agent", "learners", "estimate", "evaluation", "study")
+    same = {name: getattr(protocol, name) for name in ours}
+    same["live"] = protocol.live.model_copy(update={"dummies": theirs.live.dummies})
+    if difference := first_difference(protocol, theirs.model_copy(update=same)):
+        name, mine, other = difference
+        raise BciiglError(
+            f"the simulated scanner runs another experiment: {name} is {other} there, {mine} here"
+        )
 
 
 def _scanner(volumes: str | os.PathLike | None) -> Address | None:

@@ -97,7 +97,9 @@ class SimulatedScanner:
             for place in left:
                 self._scan(place)
             return
-        listener = Listener(self._folder, self._speed, lambda *each: self._messages.put(each))
+        about = self.protocol.model_dump(mode="json")
+        put = lambda *each: self._messages.put(each)  # noqa: E731
+        listener = Listener(self._folder, self._speed, put, about)
         with listener as self._listener:
             self._notify("waiting for a session")
             while left or self._here:

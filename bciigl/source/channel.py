@@ -8,9 +8,11 @@ messages, one JSON object a line, whose only key says what it is (docs/live.md).
 import json
 import logging
 import os
+import queue
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -31,11 +33,20 @@ Handler = Callable[[str, dict[str, Any]], None]
 
 
 class Address(BaseModel):
-    """Where a simulated scanner listens, and how many times as fast as a real one it is."""
+    """Where a simulated scanner listens, how fast it is, and what experiment it is of."""
 
     port: int = Field(ge=1, le=65_535)
     token: str
     speed: float = Field(gt=0)
+    protocol: dict[str, Any] = {}
+
+    def answers(self) -> bool:
+        """Tell whether anyone listens there."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5.0).close()
+        except OSError:
+            return False
+        return True
 
 
 class Connection:
@@ -85,7 +96,7 @@ class Connection:
 
 
 class Listener:
-    """The scanner's end: one session at a time, the newest; as a context manager.
+    """The scanner's end, for one session at a time; as a context manager.
 
     Parameters
     ----------
@@ -95,10 +106,21 @@ class Listener:
         What the session is told.
     handle : function
         Called with the messages, in the order in which they came.
+    protocol : dict, optional
+        The experiment, so that the session can tell whether it is its own.
     """
 
-    def __init__(self, folder: str | os.PathLike, speed: float, handle: Handler) -> None:
-        self._path, self._handle = Path(folder, ADDRESS_FILE), handle
+    def __init__(
+        self,
+        folder: str | os.PathLike,
+        speed: float,
+        handle: Handler,
+        protocol: dict[str, Any] | None = None,
+    ) -> None:
+        before = find_scanner(folder)
+        if before is not None and before.answers():
+            raise BciiglError(f"{folder}: another simulated scanner writes there")
+        self._path, self._handle, self._protocol = Path(folder, ADDRESS_FILE), handle, protocol
         self._token = secrets.token_hex(16)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._speed = speed
@@ -107,7 +129,8 @@ class Listener:
     def __enter__(self) -> "Listener":
         """Begin to listen."""
         port = self._socket.getsockname()[1]
-        address = Address(port=port, token=self._token, speed=self._speed)
+        protocol = self._protocol or {}
+        address = Address(port=port, token=self._token, speed=self._speed, protocol=protocol)
         write_text(self._path, address.model_dump_json() + "\n", overwrite=True)
         self._path.chmod(0o600)  # whoever knows the token may show things
         threading.Thread(target=self._accept, daemon=True).start()
@@ -134,20 +157,32 @@ class Listener:
                 return
             self._greet(end)
 
+    def _is_taken(self) -> bool:
+        """Tell whether there is a session, also a moment later: one that was killed is not."""
+        until = time.monotonic() + 1.0
+        while self.connection is not None and self.connection.open:
+            if time.monotonic() > until:
+                return True
+            time.sleep(0.01)
+        return False
+
     def _knows(self, token: object) -> bool:
         return secrets.compare_digest(str(token).encode(), self._token.encode())
 
     def _greet(self, end: socket.socket) -> None:
-        """Take a session that knows the token in place of the one before."""
+        """Take a session that knows the token, unless there is one."""
         new = Connection(end, lambda *message: hear(*message))
 
         def hear(what: str, content: dict[str, Any]) -> None:
             if new is self.connection:
                 self._handle(what, content)
             elif what == "hello" and self._knows(content.get("token")):
-                self.connection, before = new, self.connection
-                if before is not None:
-                    before.close()
+                if self._is_taken():
+                    new.send("refused")
+                    new.close()
+                    return
+                self.connection = new
+                new.send("welcome")
                 self._handle("hello", {})
             elif what != "closed":
                 new.close()
@@ -171,7 +206,19 @@ def connect(address: Address, handle: Handler) -> Connection:
             f"stopped, delete {ADDRESS_FILE} in the folder of its volumes"
         ) from error
     end.settimeout(None)
-    connection = Connection(end, handle)
+    answer: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def hear(what: str, content: dict[str, Any]) -> None:
+        answer.put(what) if what in ("welcome", "refused") else handle(what, content)
+
+    connection = Connection(end, hear)
     connection.start()
     connection.send("hello", token=address.token)
+    try:
+        welcome = answer.get(timeout=5.0) == "welcome"
+    except queue.Empty:
+        welcome = False
+    if not welcome:
+        connection.close()
+        raise BciiglError("the simulated scanner takes no session: another one is connected to it")
     return connection

@@ -15,6 +15,7 @@ from bciigl.base.progress import silent
 from bciigl.brain.images import dimensions
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
+from bciigl.source.channel import ADDRESS_FILE
 from bciigl.source.display import Line
 from bciigl.source.folder import FolderWatcher
 from bciigl.source.volume_feed import VolumeFeed, digest, volume_number
@@ -73,7 +74,8 @@ class FolderFeed(VolumeFeed):
         self._counts_from: int | None = None  # what volumes without a time count from: 0 or 1
         self._recorded: set[str] = set()
         self._taken: set[Path] = set()
-        self._reader, self._unreadable = VolumeReader(), {}
+        self._reader, self._unreadable, self._postponed = VolumeReader(), {}, set()
+        self._began = time.time_ns()
         self._running, self._closed = threading.Event(), False
         self._reading = threading.Lock()  # a run does not end or begin while a file is read
         # Without the folder's name, which may be that of the person.
@@ -120,6 +122,8 @@ class FolderFeed(VolumeFeed):
         try:
             if path is not None and is_volume_name(path.name):
                 self._read(path)
+            elif path is not None and path.name == ADDRESS_FILE:
+                self._warn_of_scanner(path)
             self._give_up(GIVEN_UP)
         except BciiglError as error:
             self.fault(str(error), None)
@@ -128,6 +132,12 @@ class FolderFeed(VolumeFeed):
             # Not the text of any error, which may quote a header: names of people are there.
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             self.fault(f"cannot be used: {reason}", None)
+
+    def _warn_of_scanner(self, path: Path) -> None:
+        """Say that a simulated scanner has come too late to be rehearsed with."""
+        if path.stat().st_mtime_ns > self._began:
+            again = "stop the session, and begin it again in another folder"
+            self.fault(f"a simulated scanner was started after the session: {again}", None)
 
     def _read(self, path: Path) -> None:
         try:
@@ -150,9 +160,11 @@ class FolderFeed(VolumeFeed):
             problem = self._problem(volume)
             number = volume_number(volume, self._protocol.timing.tr)
             if problem is not None:
-                self.fault(problem, number)
-                if problem == BEGUN_BEFORE:  # or it is read before the first ones
+                if problem == BEGUN_BEFORE and path not in self._postponed:
+                    self._postponed.add(path)  # it may have been read before the first ones
                     self._watcher.forget(path)
+                else:
+                    self.fault(problem, number)
             elif self._recorded and (content := digest(volume)) in self._recorded:
                 self._recorded.remove(content)  # before the session was resumed
             else:

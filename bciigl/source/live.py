@@ -23,6 +23,10 @@ from bciigl.source.interface import LATE, MISSING, OK, Frame, Source
 from bciigl.source.live_person import LivePerson
 
 MISSED = "missing when it was needed"
+MOST_ALIKE = 3
+"""Faults of a kind in a row that are shown; all are in the log of the run."""
+JOINING = 3.0
+"""Seconds that a run which is joined has more to find the volumes that came meanwhile."""
 SHORTEST_WAIT = 0.5
 """Seconds that a volume is waited for at least, where a rehearsal is faster than a scanner."""
 
@@ -122,6 +126,7 @@ class LiveSource(Source):
         self._length, self._over = frames, not frames
         self._frames: dict[int, Frame] = {}
         self._faults: list[Fault] = []
+        self._last_fault, self._same = "", 0
         self._given = 0  # frames before this were read
         self._late: list[int] = []  # of these, those that have come since
         self._newest, self._newest_at = -1, time.monotonic()
@@ -136,6 +141,7 @@ class LiveSource(Source):
             self._reset(frames)
             for line in self.past:
                 self._restore(line)
+            self._joining = bool(self.past)
         past, self.past = self.past, ()
         if not past:
             self._keep({"begun": True})  # before the scanner is asked: then it can be joined
@@ -210,7 +216,8 @@ class LiveSource(Source):
         if self._zero is None or (self.rehearsed and self._newest < 0):
             return 60.0  # the run has not begun
         due = max(self._due(index, began) for index in missing)
-        return max(due + self._patience - time.monotonic(), 0.0)
+        patience = self._patience + (JOINING if self._joining else 0.0)
+        return max(due + patience - time.monotonic(), 0.0)
 
     def _due(self, index: int, began: float) -> float:
         """Return when a volume should be here, by this computer's clock."""
@@ -237,6 +244,7 @@ class LiveSource(Source):
         with self._changed:
             if self._over:
                 return
+            self._joining = False
             index = arrival.number - self._dummies
             if index >= self._length:
                 self.fault("came after the end of the run", number)
@@ -310,8 +318,13 @@ class LiveSource(Source):
         with self._changed:
             self._faults.append(fault)
         self._keep({"fault": what, "number": number, "seconds": fault.seconds})
+        self._same = self._same + 1 if what == self._last_fault else 1
+        self._last_fault = what
         volume = "" if number is None else f"volume {number} "
-        logging.getLogger("bciigl").warning("run %d: %s%s", self._place[1], volume, what)
+        more = " (and perhaps more: see the log of the run)" if self._same == MOST_ALIKE else ""
+        level = logging.WARNING if self._same <= MOST_ALIKE else logging.DEBUG
+        message = f"run {self._place[1]}: {volume}{what}{more}"
+        logging.getLogger("bciigl").log(level, "%s", message)
 
     def _keep(self, line: Line) -> None:
         with self._keeping:  # not by `_changed`: displays hold their own lock when they call this

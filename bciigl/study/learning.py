@@ -138,15 +138,17 @@ def select(
 ) -> dict[str, Session]:
     """Return the trials of some runs to learn from, and of some to be tested on.
 
-    If test runs are asked for and the test contexts have no runs, but there are as many of them as
+    Without a test session the test runs are of the training session; learn from others. If test
+    runs are asked for and the test contexts have no runs, but there are as many of them as
     trials, these are of the same runs as the trials. Frames of noise whose runs are known are those
     of the runs to learn from.
     """
     chosen = dict(sessions)
     if test_runs is not None:
-        if "test" not in sessions:
+        if "test" not in sessions and sessions["train"].truth is None:
             raise ArraysError("there is no array test_context to be tested on")
-        test, train = sessions["test"], sessions["train"].interactions
+        # Without a test session some of its own runs will do, if the truth about them is known.
+        test, train = sessions.get("test", sessions["train"]), sessions["train"].interactions
         if test.interactions.run is None and test.interactions.trials == train.trials:
             test = test._replace(interactions=replace(test.interactions, run=train.run))
         chosen["test"] = _of_runs(test, "test_run", test_runs)

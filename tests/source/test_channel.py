@@ -57,7 +57,9 @@ def line(what: str, **content: object) -> bytes:
 def is_closed(end: socket.socket) -> bool:
     """Wait until the other side has closed a connection."""
     try:
-        return end.recv(1) == b""
+        while end.recv(4096):  # what it has said before
+            pass
+        return True
     except ConnectionResetError:
         return True
 
@@ -123,27 +125,34 @@ def test_who_does_not_know_the_token_is_refused(tmp_path, first):
 def test_session_learns_that_it_was_refused(tmp_path):
     with listening(tmp_path) as (_, address, _):
         mine = Heard()
-        session = connect(address.model_copy(update={"token": "another"}), mine)
-        assert mine.next() == ("closed", {})
-        assert not session.open
-        assert not session.send("show")
+        with pytest.raises(BciiglError, match="takes no session"):
+            connect(address.model_copy(update={"token": "another"}), mine)
 
 
-def test_second_session_replaces_the_first(tmp_path):
+def test_second_session_is_refused_until_the_first_is_gone(tmp_path):
     with listening(tmp_path) as (listener, address, heard):
-        mine, other = Heard(), Heard()
+        mine = Heard()
         first = connect(address, mine)
         assert heard.next() == ("hello", {})
-        second = connect(address, other)
-        assert heard.next() == ("hello", {})
-        assert mine.next() == ("closed", {})
-        first.send("show", of="the first")
-        second.send("show", of="the second")
-        # That the first one is gone is nobody's business: there is a session.
-        assert heard.next() == ("show", {"of": "the second"})
+        with pytest.raises(BciiglError, match="another one is connected"):
+            connect(address, Heard())
         assert listener.send("shown")
-        assert other.next() == ("shown", {})
-        assert mine.empty()
+        assert mine.next() == ("shown", {})
+        first.close()
+        assert heard.next() == ("closed", {})
+        second = connect(address, Heard())
+        assert heard.next() == ("hello", {})
+        second.send("show", of="the second")
+        assert heard.next() == ("show", {"of": "the second"})
+
+
+def test_second_scanner_is_refused_unless_the_first_is_gone(tmp_path):
+    with listening(tmp_path):
+        with pytest.raises(BciiglError, match="another simulated scanner writes there"):
+            Listener(tmp_path, 1.0, Heard())
+    (tmp_path / ADDRESS_FILE).write_text('{"port": 1, "token": "x", "speed": 20.0}')
+    with listening(tmp_path):
+        assert find_scanner(tmp_path).port != 1
 
 
 GARBAGE = {

@@ -131,7 +131,7 @@ def test_order_is_that_of_the_numbers_not_of_arrival(scanner):
 
 def test_other_files_are_not_looked_at(scanner):
     with feeding(scanner) as heard:
-        for name in (".hidden.nii", "scanner.json", "notes.txt", "bold_0001.nii.part", "DICOMDIR"):
+        for name in (".hidden.nii", "about.json", "notes.txt", "bold_0001.nii.part", "DICOMDIR"):
             (scanner.folder / name).write_text("nothing")
         scanner.write(1)
         assert heard.number() == 0
@@ -160,6 +160,14 @@ def test_first_volume_has_no_time_that_could_be_told_from_none(scanner, first, o
         for index in order:
             scanner.write(first + index, offset=lambda number: (number - first) * TR)
             assert heard.number() == index
+
+
+def test_simulated_scanner_that_comes_too_late_is_told_of(scanner):
+    with feeding(scanner) as heard:
+        (scanner.folder / "scanner.json").write_text("{}")
+        number, what = heard.next()
+        assert number is None
+        assert what.startswith("a simulated scanner was started after the session: stop")
 
 
 def test_volume_before_the_first_is_refused(scanner):
