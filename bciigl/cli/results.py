@@ -187,6 +187,9 @@ def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
         yield f"a person drawn from the population: {values}"
     if "caveat" in about:
         yield about["caveat"]
+    if about.get("lost_trials"):
+        lost, all_of_them = about["lost_trials"], about["lost_trials"] + about["trials"]
+        yield f"{lost} of {all_of_them} trials were lost: without a cue, a guess or enough volumes"
     yield from table
     if (fifths := about["matches_by_fifths"]) is not None:
         rates = " ".join("-" if each is None else f"{each:.0f}" for each in fifths)

@@ -11,11 +11,13 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli.output import echo, json_option, path_option, protocol_of, set_option
-from bciigl.cli.progress import bar
+from bciigl.cli.progress import bar, noted_bar
 from bciigl.cli.results import echo_blinded, echo_results
 from bciigl.cli.simulate import agent_or_folder, learned, saved_policy, stoppable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bciigl.brain.events import Event
 
 
@@ -78,8 +80,9 @@ def run(
         raise BciiglError("--resume goes on as the session was begun: give no other options")
     if resume is None and None in (protocol, volumes or lsl, out):
         raise BciiglError("give PROTOCOL, --volumes (or --lsl) and --out; or --resume FOLDER alone")
-    with stoppable(folder, "run"), bar("trials") as progress, Triggers(_draw) as triggers:
-        watching = Watching(progress, late.append, triggers.draw, triggers.begin)
+    shown = noted_bar("trials")
+    with stoppable(folder, "run"), shown as (progress, note), Triggers(_drawn(note)) as triggers:
+        watching = Watching(progress, late.append, triggers.draw, triggers.begin, note)
         if resume is not None:
             resume_live(resume, watching=watching)
         else:
@@ -96,6 +99,10 @@ def run(
         echo_blinded(dataset, as_json, **further)
         return
     sessions, results = learned(dataset)
+    runs = range(1, 1 + len(list(dataset.folder.rglob("*_interactions.npz"))))
+    all_trials = sum(dataset.trials("train", number) for number in runs)
+    if lost := all_trials - sessions["train"].interactions.trials:
+        further["lost_trials"] = lost
     echo_results(sessions, results, dataset, folder, as_json, **further)
 
 
@@ -121,8 +128,12 @@ def blinded(condition: str | None) -> Iterator[None]:
         ) from None
 
 
-def _draw(event: Event) -> None:
-    """Show an event to the person, in the terminal."""
+def _drawn(note: Callable[[str], None]) -> Callable[[Event], None]:
+    """Return what shows an event to the person, as a note in the terminal."""
     words = {"imagination": "imagine", "perception": "the guess:", "judgment": "right or wrong?"}
-    content = "" if event.content is None or event.kind == "judgment" else f" {event.content}"
-    click.echo(f"{words[event.kind]}{content}", err=True)
+
+    def draw(event: Event) -> None:
+        content = "" if event.content is None or event.kind == "judgment" else f" {event.content}"
+        note(f"{words[event.kind]}{content}")
+
+    return draw

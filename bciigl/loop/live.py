@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bciigl.base.errors import BciiglError
-from bciigl.base.progress import Progress, silent
+from bciigl.base.progress import Notify, Progress, silent
 from bciigl.brain.events import Event
 from bciigl.brain.images import read_image, read_mask, write_image
 from bciigl.brain.region import Region, find_region
@@ -57,12 +57,15 @@ class Watching:
         does that.
     begin : function
         Called with the source when the session begins, such as to `trigger` its runs.
+    notify : function
+        Called with what the session does or waits for.
     """
 
     progress: Progress = silent
     lateness: Lateness = silent
     draw: Callable[[Event], None] = silent
     begin: Callable[[LiveSource], None] = silent
+    notify: Notify = silent
 
 
 def record_live(
@@ -211,7 +214,7 @@ def _run(
             protocol,
             region,
             shape,
-            reference=read_reference(out) or given_reference(settings["region"]),
+            reference=_reference(out, settings["region"]),
             on_reference=lambda volume: sink.attempt(lambda: _write_reference(out, volume)),
             salt=bytes.fromhex(settings["salt"]),
             old=old,
@@ -248,6 +251,7 @@ def _run(
         watching.begin(source)
         sink = LiveSink(journal, protocol, source)
         sink.troubles = timely.troubles
+        source.notify = watching.notify
         if isinstance(shown, YokedAgent):
             sink.begin_trial = shown.begin_trial
         # A fast rehearsal waits for guesses, so none is late.
@@ -298,6 +302,14 @@ def read_reference(out: str | os.PathLike) -> Volume | None:
     """Return what the volumes of a session are realigned to; None if that is not in a dataset."""
     path = Path(out, REFERENCE)
     return _as_volume(path) if path.exists() else None
+
+
+def _reference(out: Path, region: str | None) -> Volume | None:
+    """Return the reference of a session; one that was given becomes part of the dataset."""
+    found, given = read_reference(out), given_reference(region)
+    if found is None and given is not None:
+        _write_reference(out, given)
+    return found or given
 
 
 def given_reference(region: str | os.PathLike | None) -> Volume | None:

@@ -295,6 +295,9 @@ or mismatch.
   `whitening` and `autocorrelation`, where they are there.
 - A trial with too few frames has no numbers in these files, and `*_frames.tsv`, if there is one,
   says which frames of a run were missing or corrupt.
+- Of a live session, `*_frames.tsv` has when each frame arrived (seconds of the run), `*_log.tsv`
+  what went wrong, `*_desc-confounds_timeseries.tsv` how the head moved (mm, radians) from the
+  reference volume (`*_boldref.nii.gz`), and `journal.txt` every line of the session's journal.
 - `derivatives/truth`, where it is known, has what was imagined and judged. No agent and no
   label-free learner is given it; without this folder they learn the same.
 

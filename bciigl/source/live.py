@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bciigl.base.progress import silent
+from bciigl.base.progress import Notify, silent
 from bciigl.brain.events import Event
 from bciigl.brain.region import Region
 from bciigl.protocol import Protocol
@@ -106,6 +106,7 @@ class LiveSource(Source):
     ) -> None:
         self.tr, self.region, self.group = protocol.timing.tr, region, group
         self.sidecar = sidecar or {}
+        self.notify: Notify = silent
         self.past: Sequence[Line] = ()
         """What the journal has of the next run, where it is resumed."""
         self.protocol, self.rehearsed, self._speed = protocol, speed is not None, speed or 1.0
@@ -145,6 +146,9 @@ class LiveSource(Source):
         past, self.past = self.past, ()
         if not past:
             self._keep({"begun": True})  # before the scanner is asked: then it can be joined
+        what = "volume" if self.rehearsed else self.protocol.live.trigger
+        waits = "its first volume" if what == "volume" else f"its trigger ({what})"
+        self.notify(f"run {run}: {'joining it' if past else f'waiting for {waits}'}")
         self.display.begin_run(session, run, past)
         self.feed.begin_run(session, run, past)
 
@@ -249,6 +253,8 @@ class LiveSource(Source):
             if index >= self._length:
                 self.fault("came after the end of the run", number)
                 return
+            if self._newest < 0 <= index:
+                self.notify(f"run {self._place[1]}: volumes are coming")
             self._anchor(index)
             if index < 0:
                 return

@@ -56,6 +56,8 @@ class ReplayFeed(VolumeFeed):
                 seconds, number = known.pop(digest(volume), (0.0, None))
                 if number is None:
                     continue
+                if (self._region.voxels.max(axis=0) >= volume.data.shape).any():
+                    raise BciiglError("the region is not of these volumes: give --region as then")
                 arrival = self._arrival(volume, number, series="", changed=0)
                 if arrival is not None:
                     self._to_come.append((seconds, arrival))

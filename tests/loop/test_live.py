@@ -173,7 +173,7 @@ def test_region_and_reference_may_be_the_participants_own(tmp_path):
     dataset = open_dataset(out)
     assert dataset.frames("train", 1).shape[1] == 6
     # Of the reference that was given, from which the head has not moved.
-    assert not (out / REFERENCE).exists()
+    assert (out / REFERENCE).exists()
     assert np.abs(dataset.movement("train", 1)).max() < 0.05
 
 
