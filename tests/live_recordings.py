@@ -1,20 +1,17 @@
 """Live sessions for tests: of a participant, of a simulated person, and made-up ones."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from recordings import REGION, made_up_estimates, made_up_run, places, small
 
-from bciigl.loop.live import record_live
+from bciigl.loop.live import Watching, record_live
 from bciigl.loop.scanner import SimulatedScanner
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, open_dataset
 from bciigl.recording.bids import write_description, write_estimates, write_run
 from bciigl.recording.trial import Fault, RecordedRun, RunReport, Trial
-from bciigl.source.channel import ADDRESS_FILE
 
 SHORT = {"tr": 0.2, "event": 0.1, "isi": 0.1, "burn_in": 0.3, "frame_lag": 0.0}
 """Times of events in a session that takes as long as it says."""
@@ -37,23 +34,11 @@ def record_participant(protocol: Protocol, folder: Path, **how) -> Dataset:
     scanner = SimulatedScanner(protocol, volumes)
     volumes.mkdir()
     thread = threading.Thread(target=scanner.serve, kwargs={"alone": True}, daemon=True)
-    began = threading.Timer(0.5, thread.start)  # files that were there before are of no session
-    began.start()
-    record_live(protocol, volumes, folder / "out", **how)
+    # Files that were there before are of no session.
+    watching = Watching(begin=lambda source: thread.start())
+    record_live(protocol, volumes, folder / "out", watching=watching, **how)
     thread.join(60)
     return open_dataset(folder / "out")
-
-
-@contextmanager
-def rehearsal(protocol: Protocol, volumes: Path, speed: float = 1000.0) -> Iterator[None]:
-    """Simulate a scanner and a person, for sessions on these volumes."""
-    scanner = SimulatedScanner(protocol, volumes, speed=speed)
-    thread = threading.Thread(target=scanner.serve, daemon=True)
-    thread.start()
-    while not (volumes / ADDRESS_FILE).exists():
-        thread.join(0.01)
-    yield
-    thread.join(60)
 
 
 def write_live(folder: Path, protocol: Protocol, group: str = "participant") -> Dataset:

@@ -209,7 +209,10 @@ def connect(address: Address, handle: Handler) -> Connection:
     answer: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def hear(what: str, content: dict[str, Any]) -> None:
-        answer.put(what) if what in ("welcome", "refused") else handle(what, content)
+        if what in ("welcome", "refused", "closed"):
+            answer.put(what)
+        if what not in ("welcome", "refused"):
+            handle(what, content)
 
     connection = Connection(end, hear)
     connection.start()

@@ -112,7 +112,7 @@ class FolderFeed(VolumeFeed):
         with self._watcher as watcher:
             while not self._closed:
                 self._running.wait()
-                path = path or watcher.next(0.2)
+                path = path or watcher.next(0.05)
                 with self._reading:
                     if self._running.is_set():  # or else it may be the first one of the next run
                         self._use(path)

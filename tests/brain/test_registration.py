@@ -46,6 +46,7 @@ def distance(fit: Fit, matrix: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("method", "scales"), [("rigid", (1, 1, 1)), ("affine", (1.05, 0.95, 1.05))]
 )
+@pytest.mark.slow
 def test_known_moves_are_found_and_always_alike(method, scales):
     pytest.importorskip("SimpleITK")
     matrix = moves(10, 10, scales, seed=1)

@@ -103,6 +103,7 @@ def test_separate_recordings_have_no_scanner(tmp_path):
         SimulatedScanner(short(recording="separate"), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nifti", "dicom"])
 def test_rehearsal_is_the_session_in_one_process_up_to_the_format(tmp_path, kind):
     protocol = short(brain__noise=0.5, human__key_press=True)

@@ -222,6 +222,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 def test_program_ends_though_the_agent_never_answers():
     found = subprocess.run(
         [sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=LONG, check=True

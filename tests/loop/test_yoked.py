@@ -8,10 +8,11 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from live_recordings import rehearsal, short
+from live_recordings import short
 from loop.test_peeking import keeps, leads_to_truth
 from reachable import reachable
 from recordings import Stopped, stop_after, write_made_up
+from rehearsals import scanning
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli.results import echo_blinded
@@ -199,7 +200,7 @@ def asked_and_shown(dataset, wanted):
 
 def test_a_session_shows_the_other_ones_guesses_but_in_catch_trials(tmp_path, other):
     (tmp_path / "condition").write_text("yoked: other")
-    with rehearsal(mine(), tmp_path / "volumes"):
+    with scanning(mine(), tmp_path / "volumes"):
         out = tmp_path / "out"
         record_live(mine(), tmp_path / "volumes", out, condition=tmp_path / "condition")
     dataset = open_dataset(out)
@@ -213,7 +214,7 @@ def test_a_session_shows_the_other_ones_guesses_but_in_catch_trials(tmp_path, ot
 def test_a_session_that_is_resumed_goes_on_with_the_guess_of_its_trial(tmp_path, other):
     (tmp_path / "condition").write_text("yoked: other")
     out, stop = tmp_path / "out", Watching(progress=stop_after(2))
-    with rehearsal(mine(), tmp_path / "volumes"):
+    with scanning(mine(), tmp_path / "volumes"):
         with pytest.raises(Stopped):
             how = {"condition": tmp_path / "condition", "watching": stop}
             record_live(mine(), tmp_path / "volumes", out, **how)
@@ -235,7 +236,7 @@ def run(bciigl, tmp_path, write, caplog):
         caplog.clear()
         (tmp_path / name).write_text(condition)
         protocol, volumes = write(dump(mine())), tmp_path / f"volumes {name}"
-        with rehearsal(mine(), volumes):
+        with scanning(mine(), volumes):
             given = ("--volumes", volumes, "--out", tmp_path / f"out {name}")
             done = bciigl("run", protocol, *given, "--condition", tmp_path / name, *options)
         logged = [each.getMessage() for each in caplog.records]
@@ -290,7 +291,7 @@ def test_nothing_leads_an_agent_of_a_live_session_to_truth_or_keys(tmp_path):
     write_made_up(tmp_path / "other", protocol)
     (tmp_path / "condition").write_text("yoked: other")
     given: dict[str, list] = {}
-    with pytest.MonkeyPatch.context() as patch, rehearsal(protocol, tmp_path / "volumes"):
+    with pytest.MonkeyPatch.context() as patch, scanning(protocol, tmp_path / "volumes"):
         patch.setattr("bciigl.loop.agent.LearningAgent", keeps(LearningAgent, given))
         patch.setattr("bciigl.loop.live.TimelyAgent", keeps_itself(TimelyAgent, given))
         patch.setattr("bciigl.loop.yoked.YokedAgent", keeps_itself(YokedAgent, given))

@@ -5,8 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-from live_recordings import record_participant, rehearsal, short, write_live
+from live_recordings import record_participant, short, write_live
 from recordings import small, write_made_up
+from rehearsals import scanning
 
 from bciigl.loop.live import record_live
 from bciigl.loop.yoked import CONDITION
@@ -43,7 +44,7 @@ def rehearsed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rehearsed")
     timing = {"tr": 1.0, "event": 1.0, "isi": 1.0}
     protocol = short(timing=timing, live={"realign": True}, learners=["ai_igl", "cb"])
-    with rehearsal(protocol, folder / "volumes"):
+    with scanning(protocol, folder / "volumes"):
         record_live(protocol, folder / "volumes", folder / "out")
     learn_and_keep(open_dataset(folder / "out"))
     return open_dataset(folder / "out"), folder / "volumes"
@@ -120,6 +121,7 @@ def test_the_drawing_has_the_numbers_and_marks_what_went_wrong(made_up):
     assert "waits 1 TR at most" in drawing.caption
 
 
+@pytest.mark.slow
 def test_a_head_that_was_not_followed_is_not_drawn(participant):
     volumes = read_volumes(participant)
     drawing = volumes_drawing(volumes, participant.protocol.live)
@@ -129,6 +131,7 @@ def test_a_head_that_was_not_followed_is_not_drawn(participant):
     assert "Volumes were not realigned." in volume_sentences(participant, volumes)
 
 
+@pytest.mark.slow
 def test_a_participant_is_not_said_to_be_simulated(participant):
     assert participant.group == "participant"
     text = text_of(participant)
@@ -198,6 +201,7 @@ def test_methods_tell_of_conditions_but_not_which(made_up):
     assert "In the control condition the guesses of another session" in told[0]
 
 
+@pytest.mark.slow
 def test_results_of_a_participant_have_no_simulated_noise(bciigl, participant, rehearsed):
     first, *_, scanner, _ = bciigl("learn", participant.folder).stdout.splitlines()
     assert first == "small: a participant, uniform guesses"

@@ -138,6 +138,7 @@ def test_file_that_is_gone_when_its_turn_comes_is_not_named(tmp_path):
         assert next_name(watcher) == "3"
 
 
+@pytest.mark.slow
 def test_folder_may_be_absent_vanish_and_come_back(tmp_path, caplog):
     folder = tmp_path / "volumes"
     with caplog.at_level(logging.WARNING, "bciigl"), FolderWatcher(folder) as watcher:

@@ -389,7 +389,8 @@ def test_past_is_that_of_one_run():
     assert again.faults() == []
 
 
-def test_frame_that_stays_missing_is_logged_once_however_often_the_run_is_resumed():
+def test_frame_that_stays_missing_is_logged_once_however_often_the_run_is_resumed(monkeypatch):
+    monkeypatch.setattr("bciigl.source.live.JOINING", 0.0)
     lines = []
     for _ in range(3):
         session = Session(past=lines)

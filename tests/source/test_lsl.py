@@ -223,6 +223,7 @@ for kind in ("tcp", "tcp6", "udp", "udp6"):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_session_listens_to_nobody_and_talks_to_this_machine_alone(name):
     stream = outlet(name)
@@ -262,6 +263,7 @@ def test_a_rehearsal_over_lsl_is_the_session_in_one_process(name, tmp_path):
     np.testing.assert_array_equal(mine.feedback, other.feedback)
 
 
+@pytest.mark.slow
 def test_a_session_at_a_scanner_needs_no_folder_of_volumes(name, tmp_path):
     protocol = short(task={"trials": 3}, live={"deadline": 20.0})
     scanner = SimulatedScanner(protocol, tmp_path / "scanner", lsl=name)
