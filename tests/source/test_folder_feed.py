@@ -13,7 +13,7 @@ import pytest
 from recordings import REGION, small
 
 from bciigl.base.errors import BciiglError
-from bciigl.source import folder_feed
+from bciigl.source import folder, folder_feed
 from bciigl.source.dicom_writer import MosaicWriter
 from bciigl.source.folder_feed import FolderFeed
 from bciigl.source.live import Arrival
@@ -99,6 +99,13 @@ def feeding(scanner: Scanner, past=(), begin: bool = True, live=None, **how):
         yield heard
     finally:
         feed.close()
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Look at folders often, so that tests take less time."""
+    monkeypatch.setattr(folder, "POLL", 0.05)
+    monkeypatch.setattr(folder, "SETTLE", 0.02)
 
 
 @pytest.fixture
