@@ -78,6 +78,15 @@ class FolderWatcher:
             if path is None or self._is_new(path):
                 return path
 
+    def look_now(self) -> None:
+        """Look at the folder before anything else is named."""
+        self._next_look = 0.0
+
+    @property
+    def pending(self) -> bool:
+        """Whether files were found that have not been named yet."""
+        return bool(self._found or self._fresh)
+
     def forget(self, path: Path) -> None:
         """Name a file again that could not be read, even if it does not change."""
         self._named.pop(path, None)

@@ -28,6 +28,7 @@ LATEST_FIRST = 20
 BEGUN_BEFORE = "is of a series that was begun before"
 MOST_APART = 1.0
 """Distance in mm up to which a volume lies where the region was drawn."""
+LONGEST_DRAIN = 60.0
 GIVEN_UP = 3.0
 """Seconds after which a file that cannot be read is taken for damaged, not for half-written."""
 
@@ -77,6 +78,8 @@ class FolderFeed(VolumeFeed):
         self._reader, self._unreadable, self._postponed = VolumeReader(), {}, set()
         self._began = time.time_ns()
         self._running, self._closed = threading.Event(), False
+        self._asked, self._drained = threading.Event(), threading.Event()
+        self._drained.set()
         self._reading = threading.Lock()  # a run does not end or begin while a file is read
         # Without the folder's name, which may be that of the person.
         self._watcher = FolderWatcher(folder, lambda what: self.fault(f"the folder {what}", None))
@@ -95,6 +98,13 @@ class FolderFeed(VolumeFeed):
         self._joins = bool(past)
         self._running.set()
 
+    def drain(self) -> None:
+        """Read all files that are there, if that takes no more than a minute."""
+        self._asked.set()
+        until = time.monotonic() + LONGEST_DRAIN
+        while self._asked.is_set() and time.monotonic() < until:
+            time.sleep(0.01)
+
     def end_run(self) -> None:
         """Read nothing until the next run begins."""
         with self._reading:
@@ -112,7 +122,13 @@ class FolderFeed(VolumeFeed):
         with self._watcher as watcher:
             while not self._closed:
                 self._running.wait()
+                if self._asked.is_set() and self._drained.is_set():
+                    self._drained.clear()
+                    watcher.look_now()
                 path = path or watcher.next(0.05)
+                if path is None and not self._drained.is_set() and not watcher.pending:
+                    self._asked.clear()
+                    self._drained.set()
                 with self._reading:
                     if self._running.is_set():  # or else it may be the first one of the next run
                         self._use(path)

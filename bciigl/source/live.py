@@ -56,6 +56,9 @@ class Feed(ABC):
     def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
         """Look for a new series of volumes; or, if there are `past` lines, for the rest of one."""
 
+    def drain(self) -> None:  # noqa: B027 (not every feed needs it)
+        """Take all volumes that are there before this returns."""
+
     def end_run(self) -> None:  # noqa: B027 (not every feed needs it)
         """Look for no more volumes until the next run begins."""
 
@@ -206,6 +209,10 @@ class LiveSource(Source):
         with self._changed:
             while (left := self._left(stop, began)) > 0:
                 self._changed.wait(left)
+            lost = any(index not in self._frames for index in range(stop))
+        if lost and stop == self._length:
+            self.feed.drain()  # what is on the disk by the end of the run is not lost
+        with self._changed:
             late = [self._frames[index]._replace(status=LATE) for index in sorted(self._late)]
             self._late.clear()
             frames = [self._frame(index) for index in range(self._given, stop)]

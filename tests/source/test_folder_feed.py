@@ -169,6 +169,14 @@ def test_first_volume_has_no_time_that_could_be_told_from_none(scanner, first, o
             assert heard.number() == index
 
 
+def test_drained_feed_has_read_all_that_was_there(scanner):
+    with feeding(scanner) as heard:
+        heard.feed.drain()  # nothing
+        scanner.write(*range(1, 9))
+        heard.feed.drain()
+        assert [heard._came.get_nowait().number for _ in range(8)] == list(range(8))
+
+
 def test_simulated_scanner_that_comes_too_late_is_told_of(scanner):
     with feeding(scanner) as heard:
         (scanner.folder / "scanner.json").write_text("{}")
