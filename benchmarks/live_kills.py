@@ -3,9 +3,9 @@
 A simulated scanner goes on scanning while the session is killed (SIGKILL) at random times and
 resumed, once or several times in a row. In the end the dataset must be finished, have every volume
 that the scanner wrote, every trial that was in the journal, the guesses that the person saw, and
-every journal line as it was before each kill.
+every journal line as it was before each kill. The folder of a session with a problem is kept.
 
-Usage: python benchmarks/live_kills.py [COUNT]   (100 kills take about ten minutes)
+Usage: python benchmarks/live_kills.py [COUNT [SEED]]   (100 kills take about ten minutes)
 """
 
 import os
@@ -81,8 +81,9 @@ def interrupt(root: Path, kills: int, rng: random.Random, tally: Tally) -> None:
     tally.sessions += 1
     if code:
         tally.problems.append(f"{root.name}: ended with {code}: {told[-500:]}")
+    elif found := _problems(out, volumes, tally):
+        tally.problems += [f"{root.name}: {each}" for each in found]
     else:
-        tally.problems += [f"{root.name}: {each}" for each in _problems(out, volumes, tally)]
         shutil.rmtree(root)
 
 
@@ -166,16 +167,18 @@ def _begun(work: Callable[[], None], log: Path) -> int:
 
 def main() -> None:
     """Kill, resume, check; exit with 1 if anything was lost."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        tally = run(count, Path(folder), random.Random(0))  # noqa: S311 (no secret)
+    count, seed = (int(each) for each in (*sys.argv[1:], *("20", "0")[len(sys.argv) - 1 :]))
+    start, folder = time.perf_counter(), Path(tempfile.mkdtemp())
+    tally = run(count, folder, random.Random(seed))  # noqa: S311 (no secret)
     print(
         f"{tally.kills} kills of {tally.sessions} sessions in {time.perf_counter() - start:.0f} s: "
         f"{tally.missed} of {tally.trials} trials passed while no session was there"
     )
     print(f"{len(tally.problems)} problems")
-    print("\n".join(tally.problems))
+    if tally.problems:
+        print("\n".join((*tally.problems, f"see {folder}")))
+    else:
+        shutil.rmtree(folder)
     sys.exit(bool(tally.problems))
 
 
