@@ -65,6 +65,9 @@ def _objects(field: dict) -> st.SearchStrategy:
         # Few distributions that are drawn are within the range of their field.
         some = st.dictionaries(names, values(field["additionalProperties"]), max_size=2)
         return st.just({}) | some
+    if "properties" not in field:  # of which few names that are drawn are options
+        most = {"max_size": min(field["maxProperties"], 2)}
+        return st.just({}) | st.dictionaries(WORDS, values(field["additionalProperties"]), **most)
     properties = {name: values(each) for name, each in field["properties"].items()}
     required = {name: properties.pop(name) for name in field.get("required", [])}
     never = set(field.get("not", {}).get("required", ["no such field"]))  # all of them together
@@ -76,7 +79,7 @@ def _strings(field: dict) -> st.SearchStrategy:
     if "pattern" not in field:
         return WORDS
     is_name = field["pattern"].startswith("^[A-Za-z0-9]")
-    if field["pattern"].startswith("^[1-9]"):
+    if field["pattern"].startswith(("^[1-9]", "^#")):
         return st.from_regex(field["pattern"][:-1] + r"\Z")
     return st.from_regex(r"\A[a-z0-9][A-Za-z0-9_-]{0,20}\Z") if is_name else TEXTS
 

@@ -8,9 +8,11 @@ import click
 from bciigl import __version__
 from bciigl.base.errors import BciiglError
 from bciigl.cli.learn import learn
+from bciigl.cli.monitor import monitor
 from bciigl.cli.plan import plan
 from bciigl.cli.protocol import protocol
 from bciigl.cli.region import region
+from bciigl.cli.rehearse import rehearse
 from bciigl.cli.report import report
 from bciigl.cli.reproduce import reproduce
 from bciigl.cli.run import run
@@ -60,6 +62,9 @@ def cli() -> None:
     """
 
 
-live = (region, run, scan)
+live = (monitor, region, rehearse, run, scan)
 for command in (learn, plan, protocol, report, reproduce, simulate, subject, sweep, *live):
     cli.add_command(command)
+
+if __name__ == "__main__":
+    cli()

@@ -12,7 +12,7 @@ import click
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """Give a function that shows the step that starts now, and how long each has taken."""
-    if not _on_terminal():
+    if not on_terminal():
         yield lambda step: click.echo(f"{step} ...", err=True)
         return
     from rich.progress import SpinnerColumn, TimeElapsedColumn
@@ -43,7 +43,7 @@ def noted_bar(
     step: str,
 ) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
     """Give what `bar` gives, and a function that shows a note below it in place of the last."""
-    if not _on_terminal():
+    if not on_terminal():
         yield _tenths(step), lambda note: click.echo(note, err=True)
         return
     from rich.console import Group
@@ -98,5 +98,6 @@ def _left(seconds: float, done: int, to_do: int) -> str:
     return f", about {minutes:.0f} min left" if minutes >= 1 else ""
 
 
-def _on_terminal() -> bool:
+def on_terminal() -> bool:
+    """Tell whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

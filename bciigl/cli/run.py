@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,15 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli.output import echo, json_option, path_option, protocol_of, set_option
-from bciigl.cli.progress import bar, noted_bar
+from bciigl.cli.pages import page_options, pages, watching
+from bciigl.cli.progress import bar
 from bciigl.cli.results import echo_blinded, echo_results
 from bciigl.cli.simulate import agent_or_folder, learned, saved_policy, stoppable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bciigl.brain.events import Event
+    from bciigl.live.state import SessionState
+    from bciigl.protocol import Protocol
+    from bciigl.recording import Dataset
 
 
 @click.command()
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, help="Of the guesses; in a rehearsal, that of bciigl scan.")
 @path_option("--resume", "Join a session that was stopped, in the run that is being scanned.")
 @path_option("--replay", "Play the volumes of this recorded live session again.")
+@click.option("--no-screen", is_flag=True, help="Show cues and guesses in this terminal.")
+@page_options
 @set_option("live.dummies=4")
 @json_option
 def run(
@@ -45,6 +49,9 @@ def run(
     seed: int | None,
     resume: str | None,
     replay: str | None,
+    no_screen: bool,
+    host: str,
+    port: int | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -55,14 +62,16 @@ def run(
     volumes that have arrived. Volumes may be NIfTI or DICOM; they are realigned to the first one,
     and never changed. If `bciigl scan` writes them, it is a rehearsal, with a simulated person.
 
+    It serves two pages to browsers on this computer: a screen for the participant, which must be
+    open before a run begins (or give --no-screen), and a monitor for the operator.
+
     If it is stopped, by whatever, `bciigl run --resume FOLDER` joins the run that is being scanned.
     `bciigl run --replay DATASET --volumes FOLDER --out DIR` computes a session again from its
     volumes.
     """
-    from bciigl.loop.live import Watching, record_live, resume_live
-    from bciigl.loop.yoked import has_condition
+    from bciigl.loop.live import record_live, resume_live
     from bciigl.protocol import find, parse_change
-    from bciigl.recording import open_dataset
+    from bciigl.recording.layout import is_finished
     from bciigl.source.triggers import Triggers
 
     changes = {"agent.policy": agent_or_folder(agent)[0], "seed": seed}
@@ -80,19 +89,62 @@ def run(
         raise BciiglError("--resume goes on as the session was begun: give no other options")
     if resume is None and None in (protocol, volumes or lsl, out):
         raise BciiglError("give PROTOCOL, --volumes (or --lsl) and --out; or --resume FOLDER alone")
-    shown = noted_bar("trials")
-    with stoppable(folder, "run"), shown as (progress, note), Triggers(_drawn(note)) as triggers:
-        watching = Watching(progress, late.append, triggers.draw, triggers.begin, note)
+    if resume is not None and is_finished(Path(resume)):
+        echo_live(resume, late, as_json)
+        return
+    if resume is not None:
+        state, paths = _begun(resume)
+    else:
+        wanted, paths = protocol_of(protocol, changes), find(protocol).parent
+        state = _new_state(wanted, volumes, condition is not None)
+    served = {"folder": paths, "host": host, "port": port}
+    served["needs_screen"] = state.kind == "session" and not no_screen
+    with (
+        stoppable(folder, "run"),
+        pages(state, **served) as (stage, terminal, progress),
+        Triggers(stage.draw) as triggers,
+    ):
+        watched = watching(stage, terminal, triggers, progress, late.append)
         if resume is not None:
-            resume_live(resume, watching=watching)
+            resume_live(resume, watching=watched)
         else:
-            how = {"lsl": lsl, "region": region, "watching": watching}
-            how["folder"] = find(protocol).parent
+            how = {"lsl": lsl, "region": region, "watching": watched, "folder": paths}
             how |= saved_policy(agent_or_folder(agent)[1])
             with blinded(condition):
                 how["condition"] = condition
-                record_live(protocol_of(protocol, changes), volumes, out, **how)
-    dataset = open_dataset(folder)
+                record_live(wanted, volumes, out, **how)
+    echo_live(folder, late, as_json)
+
+
+def _new_state(protocol: Protocol, volumes: str | None, blind: bool) -> SessionState:
+    """Return the state of a session that is to begin."""
+    from bciigl.live.state import SessionState
+    from bciigl.protocol import draw
+    from bciigl.source.channel import find_scanner
+
+    scanner = None if volumes is None else find_scanner(volumes)
+    kind, speed = ("session", 1.0) if scanner is None else ("rehearsal", scanner.speed)
+    return SessionState(draw(protocol), kind, speed, blinded=blind)
+
+
+def _begun(folder: str) -> tuple[SessionState, str]:
+    """Return the state of a session that was stopped, and what its paths are relative to."""
+    from bciigl.live.state import SessionState
+    from bciigl.loop.live import begun_session
+
+    protocol, settings = begun_session(folder)
+    kind = "rehearsal" if settings["rehearsed"] else "session"
+    blind = settings.get("condition") is not None
+    state = SessionState(protocol, kind, settings["rehearsed"] or 1.0, blinded=blind)
+    return state, settings["folder"] or ""
+
+
+def echo_live(folder: str, late: list[float], as_json: bool) -> None:
+    """Print what learners make of a live session, and what was lost of it."""
+    from bciigl.loop.yoked import has_condition
+    from bciigl.recording import open_dataset
+
+    dataset: Dataset = open_dataset(folder)
     seconds = {"median": median(late), "largest": max(late)} if late else {}
     further = {"lateness_seconds": seconds} if late else {}
     if has_condition(dataset):
@@ -126,14 +178,3 @@ def blinded(condition: str | None) -> Iterator[None]:
             f"{condition}: does not fit this experiment; whoever prepared it can see why with "
             "bciigl.loop.yoked.read_condition (docs/live.md)"
         ) from None
-
-
-def _drawn(note: Callable[[str], None]) -> Callable[[Event], None]:
-    """Return what shows an event to the person, as a note in the terminal."""
-    words = {"imagination": "imagine", "perception": "the guess:", "judgment": "right or wrong?"}
-
-    def draw(event: Event) -> None:
-        content = "" if event.content is None or event.kind == "judgment" else f" {event.content}"
-        note(f"{words[event.kind]}{content}")
-
-    return draw

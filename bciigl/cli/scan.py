@@ -19,6 +19,7 @@ from bciigl.cli.output import path_option, protocol_of, set_option, warn
 @click.option("--motion", type=float, default=0.0, help="How far the head strays, in mm.")
 @click.option("--seed", type=int, help="Which person it is (seed).")
 @click.option("--alone", is_flag=True, help="Wait for no session: nothing is shown to the person.")
+@path_option("--paths", "What paths in the protocol are relative to, if not its own folder.")
 @set_option("brain.noise=1")
 def scan(
     protocol: str,
@@ -29,6 +30,7 @@ def scan(
     motion: float,
     seed: int | None,
     alone: bool,
+    paths: str | None,
     settings: tuple[str, ...],
 ) -> None:
     """Simulate a scanner and the person in it, volume by volume, for `bciigl run`.
@@ -65,7 +67,7 @@ def scan(
         speed=speed,
         motion=motion,
         lsl=lsl,
-        paths=find(protocol).parent,
+        paths=paths or find(protocol).parent,
         notify=notify,
     )
     most = fastest(kind, scanner.protocol, scanner.brain.subject, scanner.brain.region)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -15,15 +16,21 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli.output import json_option, path_option, protocol_of, set_option
-from bciigl.cli.progress import bar, steps
+from bciigl.cli.pages import Terminal, pages
+from bciigl.cli.progress import noted_bar, steps
 from bciigl.cli.results import echo_results
 
 if TYPE_CHECKING:
+    from bciigl.live.state import SessionState
+    from bciigl.protocol import Protocol
     from bciigl.protocol.population import Population
     from bciigl.recording import Dataset
+    from bciigl.source import Source
     from bciigl.study.learning import Result, Sessions
 
 DEFAULT = "number_guessing"
+LIVE_SPEED = 20.0
+"""How many times as fast as a scanner a session is that is watched."""
 
 
 @click.command()
@@ -43,6 +50,11 @@ DEFAULT = "number_guessing"
 )
 @path_option("--resume", "Go on with a recording that was stopped.")
 @click.option("--real-time", is_flag=True, help="Give frames when a scanner would.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Show it in a browser, 20 times as fast or --real-time.",
+)
 @json_option
 def simulate(
     protocol: str | None,
@@ -55,6 +67,7 @@ def simulate(
     out: str | None,
     resume: str | None,
     real_time: bool,
+    live: bool,
     as_json: bool,
 ) -> None:
     """Simulate an experiment in a closed loop, record it, and learn from it.
@@ -83,8 +96,9 @@ def simulate(
     changes = {name: value for name, value in fields.items() if value is not None}
     changes |= dict(map(parse_change, settings))
     late: list[float] = []
-    pace = {"speed": 1.0 if real_time else None, "lateness": late.append}
-    folder, population = _recorded(protocol, changes, policy, out, resume, pace)
+    speed = 1.0 if real_time else LIVE_SPEED if live else None
+    pace = {"speed": speed, "lateness": late.append}
+    folder, population = _recorded(protocol, changes, policy, out, resume, pace, live)
     dataset = open_dataset(folder)
     sessions, results = learned(dataset)
     further: dict[str, Any] = {}
@@ -103,6 +117,7 @@ def _recorded(
     out: str | None,
     resume: str | None,
     pace: dict[str, Any],
+    live: bool,
 ) -> tuple[str, Population]:
     """Record a session, or the rest of one; return its folder and whom the person was drawn from.
 
@@ -120,14 +135,60 @@ def _recorded(
     # Without any options, a recording is resumed as it was begun.
     told = resume is None or source is not None or bool(changes)
     wanted = protocol_of(source or DEFAULT, changes) if told else None
-    folder = resume or out or _free_folder(wanted.name)
-    with stoppable(folder, "simulate"), bar("recording trials") as progress:
-        if begun or wanted is None:
+    folder = resume or out or free_folder(wanted.name)
+    if live and resume is not None:
+        raise BciiglError("--live is for a new recording, --resume for one that was stopped")
+    if begun or wanted is None:
+        with stoppable(folder, "simulate"), noted_bar("recording trials") as (progress, _):
             loop.resume(folder, expected=wanted, progress=progress, **pace)
-        else:
-            paths, saved = find(source or DEFAULT).parent, saved_policy(policy)
-            loop.record(wanted, folder, folder=paths, progress=progress, **saved, **pace)
-    return folder, {} if wanted is None else wanted.population
+        return folder, {} if wanted is None else wanted.population
+    paths, saved = find(source or DEFAULT).parent, saved_policy(policy)
+    with stoppable(folder, "simulate"), _watched(wanted, paths, pace["speed"], live) as watched:
+        loop.record(wanted, folder, folder=paths, **saved, **pace, **watched)
+    return folder, wanted.population
+
+
+@contextmanager
+def _watched(
+    protocol: Protocol, paths: Path, speed: float | None, live: bool
+) -> Iterator[dict[str, Any]]:
+    """Give what shows a session while it is recorded, as named arguments of `record`."""
+    if speed is None:  # too fast to be watched
+        with noted_bar("recording trials") as (progress, _):
+            yield {"progress": progress}
+        return
+    from bciigl.live.state import SessionState
+    from bciigl.protocol import draw
+
+    if live and protocol.recording != "shared":
+        raise BciiglError("--live shows one series of volumes: use recording: shared")
+    state = SessionState(draw(protocol), "simulation", speed, sessions=("train", "test"))
+    if not live:
+        with noted_bar("recording trials") as (progress, note):
+            shown = Terminal(state, note)
+            yield _telling(state, shown, progress, state.take)
+        return
+    with pages(state, step="recording trials", folder=paths) as (stage, shown, progress):
+
+        def take(line: dict[str, Any]) -> None:
+            stage.line(line)
+            while stage.is_paused():
+                time.sleep(0.05)
+
+        yield _telling(state, shown, progress, take)
+
+
+def _telling(
+    state: SessionState, shown: Terminal, progress: Any, take: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    def line(entry: dict[str, Any]) -> None:
+        take(entry)
+        shown.refresh()
+
+    def begin(source: Source) -> None:
+        state.elapsed = source.elapsed
+
+    return {"progress": progress, "line": line, "begin": begin}
 
 
 def agent_or_folder(agent: str | None) -> tuple[str | None, str | None]:
@@ -169,7 +230,7 @@ def learned(dataset: Dataset) -> tuple[Sessions, list[Result]]:
         raise
 
 
-def _free_folder(name: str) -> str:
+def free_folder(name: str) -> str:
     """Return a name for a folder that is not there: the given one, or with a number after it."""
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(each for each in names if not os.path.lexists(each))

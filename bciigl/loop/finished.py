@@ -47,7 +47,9 @@ class FinishedRuns:
             given = (self._frames(RunId(self._session, run)), self._protocol, calibration, when)
             same = calibration is known and run > before and trials[0].context.size
             context = np.array([each.context for each in trials]) if same else contexts(*given)
-            yield context, feedback(*given)
+            answer = feedback(*given)
+            context[list(when.left_out)] = answer[list(when.left_out)] = np.nan
+            yield context, answer
 
     def interactions(self, calibration: Calibration) -> Interactions:
         """Return all trials that have enough frames."""

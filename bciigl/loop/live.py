@@ -13,7 +13,6 @@ import numpy as np
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.progress import Notify, Progress, silent
-from bciigl.brain.events import Event
 from bciigl.brain.images import read_image, read_mask, write_image
 from bciigl.brain.region import Region, find_region
 from bciigl.brain.subject import load_subject
@@ -30,7 +29,7 @@ from bciigl.recording.calibration import read_calibration, write_calibration
 from bciigl.recording.journal import JournalError
 from bciigl.recording.layout import CALIBRATION, ESTIMATES, POLICY, SUBJECT, is_finished
 from bciigl.source.channel import Address, find_scanner
-from bciigl.source.display import ClockDisplay, RehearsalDisplay
+from bciigl.source.display import ClockDisplay, Draw, RehearsalDisplay, never
 from bciigl.source.folder import file_states
 from bciigl.source.folder_feed import FolderFeed
 from bciigl.source.live import SHORTEST_WAIT, LiveSource
@@ -53,8 +52,16 @@ class Watching:
     lateness : function
         Called with the seconds by which each guess was late.
     draw : function
-        Called with an event when the person is to see it; in a rehearsal the simulated scanner
-        does that.
+        Called with an event when the person is to see it (`bciigl.source.display.Draw`).
+    is_drawn : function
+        Tells in a rehearsal whether the simulated person sees what is drawn, and answers by keys
+        that are pressed there; if not, they see everything as planned.
+    gate : function
+        Called with the number of each run before it begins; returns when it may.
+    paused : function
+        Tells whether nothing is to be shown now.
+    line : function
+        Called with each line of the journal; of a session that is resumed, with all earlier ones.
     begin : function
         Called with the source when the session begins, such as to `trigger` its runs.
     notify : function
@@ -63,7 +70,11 @@ class Watching:
 
     progress: Progress = silent
     lateness: Lateness = silent
-    draw: Callable[[Event], None] = silent
+    draw: Draw = silent
+    is_drawn: Callable[[], bool] = never
+    gate: Callable[[int], None] = silent
+    paused: Callable[[], bool] = never
+    line: Callable[[dict[str, Any]], None] = silent
     begin: Callable[[LiveSource], None] = silent
     notify: Notify = silent
 
@@ -169,14 +180,26 @@ def resume_live(
     if is_finished(out):
         return
     with closing(PatientJournal.reopen(out)) as journal:
-        protocol, findings = validate(journal.header.get("protocol"))
-        settings = journal.header.get("live")
-        if findings or not isinstance(settings, dict):
-            raise JournalError(f"{out}: is not a live session; use bciigl simulate --resume")
+        protocol, settings = _settings(journal)
         refuse_another(out, protocol, expected)
         policy = load_learner(out / POLICY) if (out / POLICY).exists() else None
         calibration = read_calibration(out / POLICY / CALIBRATION)
         _run(journal, protocol, settings, policy, calibration, watching or Watching())
+
+
+def begun_session(out: str | os.PathLike) -> tuple[Protocol, dict[str, Any]]:
+    """Return the protocol and the settings of a session that was stopped."""
+    with closing(PatientJournal.reopen(Path(os.path.abspath(out)))) as journal:
+        return _settings(journal)
+
+
+def _settings(journal: PatientJournal) -> tuple[Protocol, dict[str, Any]]:
+    protocol, findings = validate(journal.header.get("protocol"))
+    settings = journal.header.get("live")
+    if findings or not isinstance(settings, dict):
+        folder = journal.path.parent
+        raise JournalError(f"{folder}: is not a live session; use bciigl simulate --resume")
+    return protocol, settings
 
 
 def region_of(
@@ -225,7 +248,8 @@ def _run(
 
     def display(keep: Callable, elapsed: Callable[[], float]) -> Any:
         if settings["rehearsed"]:
-            return RehearsalDisplay(keep, scanner)
+            drawn = (elapsed, watching.draw, watching.is_drawn)
+            return RehearsalDisplay(keep, scanner, *drawn, waits=settings["rehearsed"] > 1)
         return ClockDisplay(keep, elapsed, watching.draw)
 
     def keep(session: str, run: int, line: dict[str, Any]) -> None:
@@ -248,6 +272,10 @@ def _run(
         agent = agent_of(protocol, source.n_voxels, policy, calibration)
         timely = TimelyAgent(agent, max(patience, SHORTEST_WAIT))
         shown = in_condition(timely, settings.get("condition"))
+        for line in journal.entries():
+            watching.line(line)
+        journal.heard = watching.line
+        source.gate, source.display.paused = watching.gate, watching.paused
         watching.begin(source)
         sink = LiveSink(journal, protocol, source)
         sink.troubles = timely.troubles

@@ -25,6 +25,8 @@ class PatientJournal(Journal):
 
     clock: Callable[[], float] = staticmethod(lambda: 0.0)
     """Returns the seconds of the run."""
+    heard: Callable[[dict[str, Any]], None] = staticmethod(silent)
+    """Called with each line."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -42,6 +44,7 @@ class PatientJournal(Journal):
             except OSError as error:
                 if len(self._waiting) == 1:
                     self.wait_for(error)
+        self.heard(entry)
 
     def wait_for(self, error: OSError) -> None:
         """Say that something is waited for, here and in the log of the run."""

@@ -166,7 +166,9 @@ class SimulatedScanner:
             self._listen(left)
         self._zero += time.monotonic() - began  # time stood still
         for planned, told, content in sorted(self._shown, key=lambda each: each[0]):
-            onset = planned if self._speed > 1 else max(planned, told)
+            onset = content.get("seen")
+            if onset is None:
+                onset = planned if self._speed > 1 else max(planned, told)
             # A frame that was given does not change any more.
             onset = max(onset, sampled - self.protocol.timing.tr)
             if onset >= sampled:

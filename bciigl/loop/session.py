@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,9 +46,12 @@ from bciigl.recording.sink import DatasetSink, MemorySink
 from bciigl.recording.trial import NO_GUESS, RecordedRun, RunId, Shown, Trial
 from bciigl.recording.truth import Session
 from bciigl.source import PacedSource, Source, make_source
+from bciigl.source.watched import WatchedSource
 
 Lateness = Callable[[float], None]
 """Called with the seconds by which each guess was late."""
+Line = Callable[[dict[str, Any]], None]
+"""Called with a line such as a journal has."""
 
 
 def run_session(
@@ -58,12 +62,13 @@ def run_session(
     *,
     progress: Progress = silent,
     lateness: Lateness = silent,
+    line: Line = silent,
 ) -> None:
     """Let an agent and a person go through an experiment: the one loop of all sessions.
 
     Parameters
     ----------
-    protocol, progress, lateness
+    protocol, progress, lateness, line
         As in `record`; the protocol is that of one person (`bciigl.protocol.draw`).
     source : Source
         Where the frames come from.
@@ -73,7 +78,8 @@ def run_session(
     sink : MemorySink or DatasetSink
         Where it goes.
     """
-    for _ in session_runs(protocol, source, agent, sink, progress=progress, lateness=lateness):
+    how = {"progress": progress, "lateness": lateness, "line": line}
+    for _ in session_runs(protocol, source, agent, sink, **how):
         pass
 
 
@@ -86,6 +92,7 @@ def session_runs(
     *,
     progress: Progress = silent,
     lateness: Lateness = silent,
+    line: Line = silent,
 ) -> Iterator[RunId]:
     """Yield each run of some sessions when it is over; the next begins when it is asked for.
 
@@ -99,7 +106,11 @@ def session_runs(
 
     def keep(place: RunId, number: int, trial: Trial) -> None:
         sink.keep(place, number, trial)
+        line({**place._asdict(), "trial": number, **trial.as_dict()})
         progress(done + number + 1, total)
+
+    def tell_guess(place: RunId, number: int, context: np.ndarray, shown: Shown) -> None:
+        line({**place._asdict(), "decision": number, **shown._asdict()})
 
     def known() -> Calibration:
         """Return what the training runs so far have told, unless another is fixed."""
@@ -124,11 +135,13 @@ def session_runs(
                 how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
                 # Estimates cost more than all else where nobody learns or keeps what it saw.
                 how["looked_at"] = type(who) is not Agent or not isinstance(sink, MemorySink)
+                how["decide"] = partial(tell_guess, place)
                 if not source.repeatable:
                     how |= {"decided": sink.decided, "decide": partial(sink.decide, place)}
                 given = (protocol, source, who, place, count, present)
                 recorded = simulate_run(*given, **how)
                 sink.write(place, recorded)
+                line({**place._asdict(), "written": {}})
                 frames, past, when = recorded.frames, recorded.trials, recorded.when
             who.end_run()
             when = timetable(protocol, count, *place) if when is None else when
@@ -286,6 +299,8 @@ def record(
     speed: float | None = None,
     progress: Progress = silent,
     lateness: Lateness = silent,
+    line: Line | None = None,
+    begin: Callable[[Source], None] = silent,
 ) -> None:
     """Run an experiment in a closed loop, and record it as a BIDS dataset.
 
@@ -313,9 +328,15 @@ def record(
         Called after each trial with the number of trials done, and of all.
     lateness : function, optional
         Called with the seconds by which each guess was late.
+    line : function, optional
+        Called with what happens, frame by frame and trial by trial, as a journal of a live session
+        has it; for monitors.
+    begin : function, optional
+        Called with the source when the session begins.
     """
     protocol = draw(protocol)
-    source = _paced(protocol, make_source(protocol, folder), speed)
+    source = _paced(protocol, make_source(protocol, folder), speed, line)
+    begin(source)
     header = {
         "protocol": protocol.model_dump(mode="json"),
         "folder": None if folder is None else os.path.abspath(folder),
@@ -332,7 +353,8 @@ def record(
 
     with closing(Journal.create(out, header, save_policy)) as journal:
         sink = DatasetSink(journal, protocol, source)
-        run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
+        how = {"progress": progress, "lateness": lateness, "line": line or silent}
+        run_session(protocol, source, agent, sink, **how)
 
 
 def resume(
@@ -388,8 +410,11 @@ def resume(
         run_session(protocol, source, agent, sink, progress=progress, lateness=lateness)
 
 
-def _paced(protocol: Protocol, source: Source, speed: float | None) -> Source:
-    """Return the source at its speed, if it can record the protocol."""
+def _paced(
+    protocol: Protocol, source: Source, speed: float | None, line: Line | None = None
+) -> Source:
+    """Return the source at its speed, watched by somebody, if it can record the protocol."""
+    source = source if line is None else WatchedSource(source, line)
     source = source if speed is None else PacedSource(source, speed)
     if len(series(protocol)) > 1:
         simulated_brain(source)  # refuses others before anything is written

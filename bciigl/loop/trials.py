@@ -124,12 +124,15 @@ def trial_steps(
             yield Trial.missed(source.n_voxels)
             continue
         answer = NOT_ESTIMATED
-        if looked_at:
+        if trial in source.left_out:
+            answer = np.full(source.n_voxels, np.nan)
+        elif looked_at:
             answer = feedback_so_far(rest, protocol, trial, calibration, when)
         yield Trial(seen, *shown, answer)
     until(length * source.tr)
     for index in np.flatnonzero(np.isnan(frames).all(axis=1)).tolist():
         status.setdefault(index, MISSING)
+    when = replace(when, left_out=dict(source.left_out))
     return Series(frames, dict(sorted(status.items())), when)
 
 

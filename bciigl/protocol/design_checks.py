@@ -24,6 +24,9 @@ NIFTI_FRAMES = 32_767
 LONGEST_WAIT = 60
 """Seconds of jitter in a trial, beyond which a protocol is warned of."""
 
+LEAST_CONTRAST = 4.5
+"""Contrast of letters, below which a protocol is warned of."""
+
 
 class Finding(NamedTuple):
     """One problem of a protocol: the field to change, what is wrong, and how to correct it."""
@@ -52,6 +55,7 @@ def advice(protocol: Protocol) -> list[Finding]:
         _seen_and_judged_as_one,
         _never_learns,
         _drawn_anyway,
+        _hard_to_read,
     )
     return [finding for check in checks for finding in check(protocol)]
 
@@ -310,3 +314,15 @@ def _drawn_anyway(protocol: Protocol) -> Iterator[Finding]:
         value = getattr(section, path[-1])
         if value != type(section).model_fields[path[-1]].default:
             yield Finding(path, f"{value:g} is not used: people's values are drawn (population)")
+
+
+def _hard_to_read(protocol: Protocol) -> Iterator[Finding]:
+    from bciigl.protocol.screen import contrast  # which needs the class Finding
+
+    screen = protocol.screen
+    if (found := contrast(screen.text_colour, screen.background)) < LEAST_CONTRAST:
+        yield Finding(
+            ("screen", "text_colour"),
+            f"hard to read on {screen.background}: a contrast of {found:.1f}, where WCAG asks for "
+            f"{LEAST_CONTRAST} or more",
+        )

@@ -15,6 +15,7 @@ from bciigl.protocol.design_checks import Finding, advice
 from bciigl.protocol.model import Protocol, estimate_section
 from bciigl.protocol.recorded import fixed_fields
 from bciigl.protocol.schema import field_notes
+from bciigl.protocol.screen import image_type
 from bciigl.protocol.validation import validate
 
 MOST_BYTES = 256_000
@@ -231,6 +232,11 @@ def _missing_files(protocol: Protocol, folder: Path) -> Iterator[Finding]:
         path = getattr(brain.region, field, None)
         if path is not None and not os.path.isfile(folder / path):
             yield Finding(("brain", "region", field), f"no such file: {path!r}")
+    for option, path in protocol.screen.images.items():
+        if not os.path.isfile(folder / path):
+            yield Finding(("screen", "images", option), f"no such file: {path!r}")
+        elif image_type(folder / path) is None:
+            yield Finding(("screen", "images", option), f"is not a PNG, JPEG or GIF file: {path!r}")
 
 
 def _located(document: yaml_reader.Document, finding: Finding) -> Finding:

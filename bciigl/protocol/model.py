@@ -26,6 +26,7 @@ from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
 from bciigl.protocol.population import Population, population_findings
 from bciigl.protocol.schedule import parse_interval
+from bciigl.protocol.screen import screen_findings
 
 EventKind = Literal["imagination", "perception", "judgment"]
 
@@ -122,6 +123,9 @@ Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", min_length=1,
 File = Annotated[str, Field(min_length=1, max_length=1000)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
 PlainText = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$")]
+Words = Annotated[PlainText, Field(max_length=200)]
+Sentences = Annotated[PlainText, Field(max_length=2000)]
+Colour = Annotated[str, Field(pattern="^#[0-9A-Fa-f]{6}$", min_length=7, max_length=7)]
 
 
 class Section(BaseModel):
@@ -499,6 +503,46 @@ class Study(Section):
     repeats: Runs = field(20, "sessions", "sessions per noise level")
 
 
+class Screen(Section):
+    """What the participant sees, in the protocol's own words (`bciigl run`)."""
+
+    language: Literal["en", "de", "fr", "es"] = field(
+        "en", "choice", "the language of all texts that are null"
+    )
+    instructions: Sentences | None = field(
+        None, "text", "what is read before the first run; null: what fits this protocol"
+    )
+    imagine: Words | None = field(
+        None, "text", "the cue to imagine, where the person chooses; null: the language's"
+    )
+    imagine_cued: Words | None = field(
+        None, "text", "the cue of catch trials, with {option}; null: the language's"
+    )
+    guess: Words | None = field(
+        None, "text", "how the guess is shown, with {option}; null: the language's"
+    )
+    judge: Words | None = field(
+        None, "text", "the question to judge the guess; null: the language's, with keys if used"
+    )
+    rest: Sentences | None = field(None, "text", "between runs; null: the language's")
+    goodbye: Sentences | None = field(None, "text", "after the last run; null: the language's")
+    paused: Sentences | None = field(
+        None, "text", "while the operator has paused; null: the language's"
+    )
+    font_size: float = field(
+        12.0, "% of the screen's height", "size of letters; long texts are smaller", ge=2, le=40
+    )
+    text_colour: Colour = field(
+        "#f2f2f2", "#rrggbb", "colour of letters; not quite white, which dazzles in the dark"
+    )
+    background: Colour = field("#000000", "#rrggbb", "colour of the screen behind them")
+    images: Annotated[dict[str, File], Field(max_length=100)] = field(
+        {},
+        "a file by option",
+        "PNG, JPEG or GIF files, relative to the protocol, shown in place of options' names",
+    )
+
+
 class Protocol(Section):
     """A whole experiment."""
 
@@ -516,6 +560,11 @@ class Protocol(Section):
     source: Source = Field(Source(), description="where frames come from")
     timing: Timing = Field(Timing(), description="when things happen")
     live: Live = Field(Live(), description="how volumes come from a scanner")
+    screen: Screen = Field(
+        Screen(),
+        description="what the participant sees; texts may have {options}, {run}, {runs}, {trial}, "
+        "{trials}, {match_key}, {mismatch_key}, those about one option {option}",
+    )
     feedback: Feedback = Field(Feedback(), description="what the agent gets to see of the answer")
     recording: Literal["shared", "separate"] = field(
         "shared", "choice", "one BOLD series, or one per event kind as in the paper's code"
@@ -534,7 +583,8 @@ class Protocol(Section):
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> "Protocol":
         problems = []
-        for each in (*refusals(self), *population_findings(self)):
+        findings = (*refusals(self), *population_findings(self), *screen_findings(self))
+        for each in findings:
             context = {"message": each.message, "finding": each}
             kind = PydanticCustomError("science", "{message}", context)
             problems.append(InitErrorDetails(type=kind, loc=each.path, input=None))

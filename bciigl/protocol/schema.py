@@ -94,8 +94,11 @@ def field_range(field: dict[str, Any]) -> str:
         count = _interval(field["minItems"], field["maxItems"])
         items = field_range(field.get("items") or field["prefixItems"][0])
         return f"{count} of them" + (f", each {items}" if items else "")
-    for choice in field.get("anyOf", []):
-        if choice.get("type") == "number" or "enum" in choice:
+    if "maxProperties" in field:
+        return f"{_interval(0, field['maxProperties'])} of them"
+    choices = [choice for choice in field.get("anyOf", []) if choice.get("type") != "null"]
+    for choice in choices:
+        if len(choices) == 1 or "enum" in choice:
             field = choice
     if "enum" in field:
         return " | ".join(field["enum"])

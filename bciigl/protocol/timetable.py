@@ -1,6 +1,7 @@
 """When everything in a run happens: planned by the seed, known to scanner and analysis."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Timetable:
         How long the run is.
     confounds : array, (frames, regressors), or None
         What else than events changes the frames of a recorded run, such as the head's movement.
+    left_out : dict
+        Trials of a recorded run that happened, but are not learned from, and why.
     """
 
     starts: np.ndarray
@@ -36,6 +39,7 @@ class Timetable:
     nulls: np.ndarray
     seconds: float
     confounds: np.ndarray | None = None
+    left_out: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def trials(self) -> int:

@@ -15,6 +15,7 @@ from bciigl.protocol.design_checks import FieldPath, Finding
 from bciigl.protocol.model import Protocol
 from bciigl.protocol.population import KEYS
 from bciigl.protocol.schema import field_notes, fields
+from bciigl.protocol.screen import TEXTS
 from bciigl.protocol.yaml_reader import UNREADABLE
 
 PLAINER = {
@@ -31,7 +32,12 @@ PLAINER = {
 
 PATTERNS = {
     ("name",): "should be letters, digits, _ and -, and begin with a letter or digit",
-    ("description",): "should hold no control characters",
+    ("screen", "text_colour"): "should be a colour such as '#f2f2f2'",
+    ("screen", "background"): "should be a colour such as '#000000'",
+}
+PATTERNS |= {
+    path: "should hold no control characters"
+    for path in [("description",), ("live", "series"), *(("screen", name) for name in TEXTS)]
 }
 """What the patterns of text fields mean."""
 

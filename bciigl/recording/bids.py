@@ -48,6 +48,15 @@ _KEYS = {
     },
     "response_time": {"Description": "From the onset of judgment to the key press", "Units": "s"},
 }
+_LEFT_OUT = {
+    "left_out": {
+        "Description": "Why the trial is not learned from, though it happened; n/a if it is",
+        "Levels": {
+            "unseen": "the participant's screen was closed or hidden",
+            "marked bad": "the operator marked it",
+        },
+    }
+}
 _EVENTS = {
     "imagination": "The person imagines an option",
     "perception": "The person sees the guess",
@@ -123,6 +132,9 @@ def write_run(
         _write_json(about, task | dict(sidecar or {}))
         write_table(events, _events(protocol, kinds, place, run))
         written += [bold, about, events]
+        if run.when is not None and run.when.left_out:
+            _write_json(events.with_suffix(".json"), _LEFT_OUT)
+            written.append(events.with_suffix(".json"))
     stem = run_stem(protocol, *place)
     path = beside(folder / ESTIMATES, stem, "interactions.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -235,12 +247,14 @@ def _events(
             str(number + 1),
             *_guess(protocol, trial),
             *(_key(run, number, kind) if keys else ()),
+            *([when.left_out.get(number, layout.NOTHING)] if when.left_out else ()),
         )
         for number, trial in enumerate(run.trials)
         for kind in kinds
         if not np.isnan(when.onsets[kind][number])
     ]
     names = ("onset", "duration", "trial_type", *_COLUMNS, *(_KEYS if keys else ()))
+    names += (*(_LEFT_OUT if when.left_out else ()),)
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
@@ -298,6 +312,8 @@ or mismatch.
 - Of a live session, `*_frames.tsv` has when each frame arrived (seconds of the run), `*_log.tsv`
   what went wrong, `*_desc-confounds_timeseries.tsv` how the head moved (mm, radians) from the
   reference volume (`*_boldref.nii.gz`), and `journal.txt` every line of the session's journal.
+- Trials that happened but are not learned from have the reason in the column `left_out` of
+  `*_events.tsv`, which is there only if there are any.
 - `derivatives/truth`, where it is known, has what was imagined and judged. No agent and no
   label-free learner is given it; without this folder they learn the same.
 

@@ -53,6 +53,7 @@ class RecordedEvent(NamedTuple):
     propensity: float
     explored: bool
     catch: bool
+    left_out: str = layout.NOTHING
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ class Dataset:
         # Random times are of the same seed only if they are the same to the millisecond.
         early = tr / 2 if is_regular(self.protocol) else 0.001
         late = MOST_LATE * tr if self.arrivals(session, run) else early
-        for event in self.events(session, run):
+        events = self.events(session, run)
+        for event in events:
             known = event.kind in planned.onsets
             plan = float(planned.onsets[event.kind][event.trial - 1]) if known else np.nan
             if not -early < event.onset - plan < late:
@@ -171,7 +173,10 @@ class Dataset:
             same = abs(event.onset - plan) < 1e-9 * max(plan, 1.0)
             when.onsets[event.kind][event.trial - 1] = plan if same else event.onset
         moved = self.movement(session, run) if self.protocol.estimate.motion else None
-        return replace(when, confounds=moved)
+        left_out = {
+            event.trial - 1: event.left_out for event in events if event.left_out != layout.NOTHING
+        }
+        return replace(when, confounds=moved, left_out=left_out)
 
     def movement(self, session: str, run: int) -> np.ndarray | None:
         """Return how the head moved in a live run, (frames, 6); None if it is not known."""
@@ -323,10 +328,12 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
 def _events(path: Path) -> list[RecordedEvent]:
     names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
     read = (float, float, str, int, str, _propensity, "true".__eq__, "true".__eq__)
-    rows = zip(*read_table(path, names).values(), strict=True)
+    table = tables.read_table(path, names, ("left_out",), error=DatasetError)
+    rows = zip(*table.values(), strict=True)
     try:
         return [
-            RecordedEvent(*(each(text) for each, text in zip(read, row, strict=True)))
+            # Most tables have no column of trials left out.
+            RecordedEvent(*(each(text) for each, text in zip((*read, str), row, strict=False)))
             for row in rows
         ]
     except ValueError as error:

@@ -23,10 +23,28 @@ WAIT = 5.0
 """Seconds to wait for an answer of the screen that is due."""
 
 
+Draw = Callable[[Event], float | None]
+"""Shows an event now, and returns the seconds until it was seen, or None for none.
+
+Raises `NotSeenError` if it was not.
+"""
+
+
+class NotSeenError(Exception):
+    """An event was not seen, though there was time for it."""
+
+
+def never() -> bool:
+    """Return False."""
+    return False
+
+
 class Display(ABC):
     """Shows events of a run at their times, and knows when each was seen."""
 
     fault: Callable[[str], None] = staticmethod(silent)
+    paused: Callable[[], bool] = staticmethod(never)
+    """Tells whether nothing is to be shown now."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -100,12 +118,10 @@ class ClockDisplay(Display):
     elapsed : function
         Returns the seconds since the run began; negative before that is known.
     draw : function
-        Called with an event at the time at which it is to be seen.
+        Called with an event at the time at which it is to be seen (`Draw`).
     """
 
-    def __init__(
-        self, keep: Keep, elapsed: Callable[[], float], draw: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, keep: Keep, elapsed: Callable[[], float], draw: Draw) -> None:
         super().__init__(keep)
         self._elapsed, self._draw = elapsed, draw
         self._due: list[tuple[float, float, Event]] = []
@@ -149,48 +165,104 @@ class ClockDisplay(Display):
                     self._changed.wait(min(left, 1.0))
                     continue
                 planned, latest, event = self._due.pop(0)
-            onset = max(self._elapsed(), planned)
-            seen = onset <= latest and self._draws(event)
-            self.seen((event.kind, planned), onset if seen else None)
+            onset = self._time(planned)
+            in_time = onset <= latest and not self.paused()
+            delay = self._drawn(event) if in_time else None
+            self._told(event, None if delay is None else onset + delay)
 
-    def _draws(self, event: Event) -> bool:
-        """Draw an event, and tell whether that could be done."""
+    def _time(self, planned: float) -> float:
+        """Return the time of the run at which an event is shown that is due."""
+        return max(self._elapsed(), planned)
+
+    def _told(self, event: Event, onset: float | None) -> None:
+        """Take down when an event was seen, or that it was not."""
+        self.seen((event.kind, event.onset), onset)
+
+    def _drawn(self, event: Event) -> float | None:
+        """Draw an event, and return the seconds until it was seen; None if it was not."""
         try:
-            self._draw(event)
+            return self._draw(event) or 0.0
+        except NotSeenError:
+            self.fault(f"{event.kind} at {event.onset:g} s was not seen")
         except Exception:  # what comes next may be shown all the same
             logging.getLogger("bciigl").exception("%s cannot be shown", event.kind)
             self.fault(f"{event.kind} at {event.onset:g} s could not be shown")
-            return False
-        return True
+        return None
 
 
-class RehearsalDisplay(Display):
+NEVER = -1.0
+"""The latest time of an event that is not to be seen."""
+
+
+class RehearsalDisplay(ClockDisplay):
     """Shows events to the simulated person of a simulated scanner, which says when they saw it.
 
-    Without an address the scanner is gone: then nothing is seen any more.
+    Without an address the scanner is gone: then nothing is seen any more. While events are drawn,
+    the person sees what is drawn, when it is seen there.
+
+    Parameters
+    ----------
+    keep, elapsed, draw
+        As in `ClockDisplay`.
+    address : Address or None
+        Where the scanner is.
+    is_drawn : function
+        Tells whether events are drawn.
+    waits : bool
+        Whether the scanner waits for what is shown, so that time stands still meanwhile.
     """
 
-    def __init__(self, keep: Keep, address: Address | None) -> None:
-        super().__init__(keep)
+    def __init__(
+        self,
+        keep: Keep,
+        address: Address | None,
+        elapsed: Callable[[], float] = float,
+        draw: Draw = silent,
+        is_drawn: Callable[[], bool] = never,
+        waits: bool = True,
+    ) -> None:
+        super().__init__(keep, elapsed, draw)
+        self._is_drawn, self._waits = is_drawn, waits
+        self._latest: dict[Planned, float] = {}  # of events that are drawn
         self._scanner = None if address is None else connect(address, self._heard)
 
     def begin_run(self, session: str, run: int, past: Sequence[Line]) -> None:
         """Ask the scanner to begin a run, unless it has."""
         super().begin_run(session, run, past)
+        self._latest.clear()
         if not self._send("run", session=session, run=run) and not past:
             raise BciiglError("the simulated scanner has stopped: there are no volumes to come")
 
     def show(self, event: Event, latest: float) -> None:
         """Show an event when it is planned, or as soon as possible until it is too late."""
-        if self._is_known(event):
-            return
-        super().show(event, latest)
+        if self._is_drawn():
+            self._latest[event.kind, event.onset] = latest
+            super().show(event, latest)
+        elif not self._is_known(event):
+            Display.show(self, event, latest)
+            self._show_person(event, NEVER if self.paused() else latest)
+
+    def onset(self, planned: Planned) -> float | None:
+        """Return when an event was seen; None if it was not."""
+        return Display.onset(self, planned)
+
+    def _time(self, planned: float) -> float:
+        return planned if self._waits else super()._time(planned)
+
+    def _told(self, event: Event, onset: float | None) -> None:
+        latest = NEVER if onset is None else self._latest[event.kind, event.onset]
+        self._show_person(event, latest, onset)
+
+    def _show_person(self, event: Event, latest: float, seen: float | None = None) -> None:
+        """Let the simulated person see an event, by default as planned."""
         content = {"kind": event.kind, "onset": event.onset, "content": event.content}
+        content |= {} if seen is None else {"seen": round(seen, 3)}
         if not self._send("show", **content, latest=latest):
             self.seen((event.kind, event.onset), None)
 
     def close(self) -> None:
         """Leave the scanner."""
+        super().close()
         if self._scanner is not None:
             self._scanner.close()
 
@@ -200,7 +272,7 @@ class RehearsalDisplay(Display):
     def _heard(self, what: str, content: dict[str, Any]) -> None:
         if what == "shown":
             self.seen((content["kind"], content["planned"]), content["onset"])
-        elif what == "key":
+        elif what == "key" and ("judgment", content["planned"]) not in self._latest:
             self.pressed(content["planned"], KeyPress(content["match"], content["seconds"]))
         elif what == "closed":
             with self._changed:

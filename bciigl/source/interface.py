@@ -114,6 +114,8 @@ class Source(ABC):
     repeatable : bool
         Whether a run that was stopped can happen again from its beginning, as a simulated one can.
         If not, a run that is resumed goes on where it is now.
+    left_out : dict
+        Trials of the present run, from 0, that should not be learned from, and why.
     """
 
     tr: float
@@ -122,6 +124,7 @@ class Source(ABC):
     group: str = "participant"
     sidecar: Mapping[str, Any] = {}
     repeatable: bool = True
+    left_out: Mapping[int, str] = {}
 
     @property
     def n_voxels(self) -> int:

@@ -110,6 +110,9 @@ class LiveSource(Source):
         self.tr, self.region, self.group = protocol.timing.tr, region, group
         self.sidecar = sidecar or {}
         self.notify: Notify = silent
+        self.gate: Callable[[int], None] = silent
+        """Called with the number of each run before it begins; returns when it may."""
+        self.left_out: dict[int, str] = {}
         self.past: Sequence[Line] = ()
         """What the journal has of the next run, where it is resumed."""
         self.protocol, self.rehearsed, self._speed = protocol, speed is not None, speed or 1.0
@@ -128,6 +131,7 @@ class LiveSource(Source):
 
     def _reset(self, frames: int) -> None:
         self._length, self._over = frames, not frames
+        self.left_out.clear()
         self._frames: dict[int, Frame] = {}
         self._faults: list[Fault] = []
         self._last_fault, self._same = "", 0
@@ -140,6 +144,8 @@ class LiveSource(Source):
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run, or join it where it is now."""
+        if not self.past:
+            self.gate(run)
         with self._changed:
             self._place, self._zero = (session, run), None
             self._reset(frames)
@@ -168,6 +174,30 @@ class LiveSource(Source):
             )
         elif "fault" in line:
             self._faults.append(Fault(line["seconds"], line["number"], line["fault"]))
+        elif "left_out" in line:
+            self._leave_out(line["left_out"], line["why"])
+
+    def leave_out(self, why: str, trial: int | None = None) -> int | None:
+        """Leave a trial of this run out of learning: by default the one that runs now.
+
+        Without a reason `why`, it is learned from again. Returns the trial; None if there is none.
+        """
+        when, now = self._person.when, self.elapsed()
+        if trial is None:
+            trial = int(np.searchsorted(when.starts, now, side="right")) - 1
+        if self._over or not 0 <= trial < when.trials or now < when.starts[trial]:
+            return None
+        if self.left_out.get(trial, "") != why:
+            self._leave_out(trial, why)
+            self._keep({"left_out": trial, "why": why})
+            self.fault(f"trial {trial + 1} is {f'left out: {why}' if why else 'taken back in'}")
+        return trial
+
+    def _leave_out(self, trial: int, why: str) -> None:
+        if why:
+            self.left_out[trial] = why
+        else:
+            self.left_out.pop(trial, None)
 
     def trigger(self) -> None:
         """Begin to count the seconds of the run: the scanner has just begun, dummies first."""
@@ -200,7 +230,8 @@ class LiveSource(Source):
 
     def participant(self, session: str, run: int, trials: int) -> LivePerson:
         """Return the person in the scanner."""
-        return LivePerson(self.protocol, trials, session, run, self.display)
+        self._person = LivePerson(self.protocol, trials, session, run, self.display)
+        return self._person
 
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop`, and those that have come late; see `Source.read`."""

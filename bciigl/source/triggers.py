@@ -17,6 +17,7 @@ from bciigl.base.progress import silent
 from bciigl.brain.events import Event
 from bciigl.protocol import Protocol
 from bciigl.recording.trial import KeyPress
+from bciigl.source.display import Draw
 from bciigl.source.live import LiveSource
 from bciigl.source.lsl import check_stream, samples
 
@@ -30,19 +31,26 @@ class Triggers:
     """Begins each run of a live session at its first trigger, and takes answers by keys.
 
     As a context manager: on leaving, the terminal and the serial port are as they were. A rehearsal
-    needs neither: its simulated scanner keeps the time, and its simulated person answers.
+    needs neither: its simulated scanner keeps the time, and its simulated person answers, unless
+    somebody presses keys on the participant's screen.
 
     Parameters
     ----------
     draw : function
-        Shows an event to the person.
+        Shows an event to the person (`bciigl.source.display.Draw`).
+
+    Attributes
+    ----------
+    triggered : threading.Event
+        Whether there was a trigger, in a rehearsal.
     """
 
-    def __init__(self, draw: Callable[[Event], None] = silent) -> None:
-        self._draw, self._opened = draw, ExitStack()
+    def __init__(self, draw: Draw = silent) -> None:
+        self._draw, self._opened, self.triggered = draw, ExitStack(), threading.Event()
         self._stop, self._threads = threading.Event(), []
         self._newest = -float("inf")  # when the newest trigger came
-        self._judged: tuple[float, float] | None = None  # when planned, and when seen
+        # When it was planned, in seconds of the run, and seen, by this computer's clock.
+        self._judged: tuple[float, float] | None = None
 
     def __enter__(self) -> "Triggers":
         """Open nothing yet."""
@@ -64,18 +72,23 @@ class Triggers:
         if _needs_keys(source.protocol):
             keys = self._opened.enter_context(_open_keys())
             decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-            self._start(lambda: self._listen(keys, lambda data: self._press(decode(data)), "keys"))
+            heard = lambda data: [self.press(key) for key in decode(data)]  # noqa: E731
+            self._start(lambda: self._listen(keys, heard, "keys"))
         if live.trigger == "serial":
             port = self._opened.enter_context(_open_serial(live.trigger_from))
             self._start(lambda: self._listen(port, lambda _: self._trigger(), "the serial port"))
         elif live.trigger == "lsl":
             self._start(self._listen_to_stream)
 
-    def draw(self, event: Event) -> None:
-        """Show an event to the person, who answers a judgment from now on until the next event."""
-        seen = max(self._source.elapsed(), event.onset)
-        self._judged = (event.onset, seen) if event.kind == "judgment" else None
-        self._draw(event)
+    def draw(self, event: Event) -> float:
+        """Show an event to the person, who answers a judgment from now on until the next event.
+
+        Returns the seconds until it was seen.
+        """
+        began, self._judged = time.monotonic(), None
+        delay = self._draw(event) or 0.0
+        self._judged = (event.onset, began + delay) if event.kind == "judgment" else None
+        return delay
 
     def _start(self, listen: Callable[[], None]) -> None:
         self._threads.append(threading.Thread(target=listen, daemon=True))
@@ -100,23 +113,25 @@ class Triggers:
     def _trigger(self) -> None:
         now, before = time.monotonic(), self._newest
         self._newest = now
-        if now - before > PAUSE * self._source.tr:
+        if self._source.rehearsed:
+            self.triggered.set()
+        elif now - before > PAUSE * self._source.tr:
             self._source.trigger()
 
-    def _press(self, keys: str) -> None:
+    def press(self, key: str, ago: float = 0.0) -> None:
+        """Take a key that was pressed, here or on the participant's screen, some seconds ago."""
         live = self._source.protocol.live
-        for key in keys:
-            if live.trigger == "key" and key == live.trigger_from:
-                self._trigger()
-            if self._source.protocol.human.key_press and key in live.answers:
-                self._answer(key == live.answers[0])
+        if live.trigger == "key" and key == live.trigger_from:
+            self._trigger()
+        if self._source.protocol.human.key_press and key in live.answers:
+            self._answer(key == live.answers[0], time.monotonic() - ago)
 
-    def _answer(self, match: bool) -> None:
+    def _answer(self, match: bool, at: float) -> None:
         """Take the first key of a judgment."""
         judged, self._judged = self._judged, None
-        seconds = -1.0 if judged is None else self._source.elapsed() - judged[1]
-        if seconds >= 0:  # not in the next run
-            self._source.display.pressed(judged[0], KeyPress(match, round(seconds, 3)))
+        # Not in the next run, and not before the question.
+        if judged is not None and self._source.elapsed() >= judged[0] and at >= judged[1]:
+            self._source.display.pressed(judged[0], KeyPress(match, round(at - judged[1], 3)))
 
 
 def check_trigger(protocol: Protocol) -> None:
