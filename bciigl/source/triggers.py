@@ -85,9 +85,12 @@ class Triggers:
 
         Returns the seconds until it was seen.
         """
-        began, self._judged = time.monotonic(), None
+        began = time.monotonic()
+        # At once: a key may be here before the page's word that it has drawn the question.
+        asked = self._judged = (event.onset, began) if event.kind == "judgment" else None
         delay = self._draw(event) or 0.0
-        self._judged = (event.onset, began + delay) if event.kind == "judgment" else None
+        if asked is not None and self._judged is asked:  # not answered yet
+            self._judged = event.onset, began + delay
         return delay
 
     def _start(self, listen: Callable[[], None]) -> None:

@@ -1,9 +1,7 @@
 """What a browser makes of a report."""
 
-import os
-import shutil
-
 import pytest
+from browsers import launched
 from studies import all_made_up, study
 
 from bciigl.report.page import page_text
@@ -14,7 +12,6 @@ from bciigl.study import rows
 from bciigl.study.controls import PERMUTED, SILENCED
 from bciigl.study.example import keep_example, open_example
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FITS = "document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth"
 FONT = "parseFloat(getComputedStyle(document.body).fontSize)"
 DECODED = "Array.from(document.images, each => each.complete && each.naturalWidth > 0)"
@@ -23,18 +20,9 @@ WIDEST = "Math.max(...Array.from(document.images, each => each.getBoundingClient
 
 @pytest.fixture(scope="module")
 def browser():
-    """Start a browser; where there is none the tests fail in CI, and are skipped elsewhere."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        missing = f"there is no browser: none of {', '.join(BROWSERS)} is on the PATH"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Its sandbox does not run as root, as CI does; nothing but our own page is opened.
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    """Start a browser."""
+    with launched() as found:
+        yield found
 
 
 def reported_study(folder):

@@ -1,0 +1,172 @@
+"""A rehearsal with both pages in a real browser, from the command to the dataset."""
+
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from browsers import launched
+
+from bciigl.recording import open_dataset
+
+SIZES = {"phone": (390, 844), "laptop": (1366, 768), "projector": (1920, 1080)}
+TRIALS = 6
+SETTINGS = {
+    "task.trials": TRIALS,
+    "timing.isi": 4.0,
+    "brain.region.size": 2,
+    "live.realign": "false",
+    "live.trigger": "key",
+    "human.key_press": "true",
+    "learners": "[ai_igl]",
+}
+RECORD = "document.addEventListener('shown', event => window.record(event.detail))"
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def rehearsal(out, **changes):
+    """Give a running `bciigl rehearse` and the links that it prints."""
+    call = [sys.executable, "-m", "bciigl.cli.main", "rehearse", "--out", str(out), "--port", "0"]
+    call += ["--speed", "10", "--noise", "0.3", "--seed", "3"]
+    for name, value in (SETTINGS | changes).items():
+        call += ["--set", f"{name}={value}"]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(call, text=True, **pipes) as process:
+        links = {}
+        for line in process.stderr:
+            if found := re.search(r"http://\S+/(screen|monitor)$", line.strip()):
+                links[found[1]] = found[0]
+            if len(links) == 2:
+                break
+        try:
+            yield process, links
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+class Browser:
+    """Pages of several windows, with all that they showed, asked for and complained of."""
+
+    def __init__(self, browser):
+        self._browser = browser
+        self.shown, self.complaints, self.requests = [], [], []
+
+    def window(self, size):
+        """Return a window of some size."""
+        width, height = SIZES[size]
+        context = self._browser.new_context(viewport={"width": width, "height": height})
+        context.expose_function("record", lambda each: self.shown.append(each))
+        context.add_init_script(RECORD)
+        return context
+
+    def open(self, context, link):
+        """Open a page in a window."""
+        page = context.new_page()
+        page.on("console", lambda each: self.complaints.append(each.text))
+        page.on("pageerror", lambda each: self.complaints.append(str(each)))
+        page.on("request", lambda each: self.requests.append(each.url))
+        page.goto(link)
+        return page
+
+
+@pytest.fixture
+def browser():
+    with launched() as found:
+        yield Browser(found)
+
+
+def events(out):
+    return open_dataset(out).events("train", 1)
+
+
+def test_a_rehearsal_on_both_pages_is_what_the_dataset_has(browser, tmp_path):
+    """The test is trigger and person: it presses keys, and closes the screen in one trial."""
+    out, answers = tmp_path / "out", []
+    with rehearsal(out) as (process, links):
+        window = browser.window("laptop")
+        screen = browser.open(window, links["screen"])
+        monitors = {size: browser.open(browser.window(size), links["monitor"]) for size in SIZES}
+        screen.wait_for_selector("body[data-view=instructions]")
+        assert "7, 8, 9" in screen.text_content("#text")
+        monitors["laptop"].click("#start")
+        monitors["laptop"].get_by_text("press 5 on the participant").first.wait_for()
+        screen.keyboard.press("5")
+        known, closed = 0, False
+        while process.poll() is None:
+            monitors["laptop"].wait_for_timeout(20)
+            new, known = browser.shown[known:], len(browser.shown)
+            for each in new:
+                if each["view"] == "judge":
+                    answers.append("12"[len(answers) % 2])
+                    screen.keyboard.press(answers[-1])
+                if each["view"] == "guess" and len(answers) == 3 and not closed:
+                    closed = True
+                    screen.close()
+                    monitors["phone"].get_by_text("screen is closed").first.wait_for()
+                    screen = browser.open(window, links["screen"])
+                    screen.wait_for_selector("body[data-view]")
+                    monitors["phone"].wait_for_selector("#alarm", state="hidden")
+        for monitor in monitors.values():
+            monitor.get_by_text(f"{TRIALS} of {TRIALS}").first.wait_for()
+            wide = monitor.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+            assert not wide, "a monitor should not scroll sideways"
+            listed = monitor.locator("#trials [data-trial]").count()
+            assert listed == TRIALS
+    assert process.returncode == 0
+    complaints = [each for each in browser.complaints if "WebSocket connection" not in each]
+    assert complaints == []
+    assert {each.split("/")[2].split(":")[0] for each in browser.requests} == {"127.0.0.1"}
+    check_against_dataset(browser.shown, answers, out)
+
+
+def check_against_dataset(shown, answers, out):
+    """Compare what the screen showed, in its order, with the event table."""
+    dataset, recorded = open_dataset(out), events(out)
+    views = {"imagination": "imagine", "perception": "guess", "judgment": "judge"}
+    drawn = [each for each in shown if each["view"] in views.values()]
+    drawn = list({each["id"]: each for each in drawn}.values())  # a page opened again draws again
+    assert [each["view"] for each in drawn] == [views[each.kind] for each in recorded]
+    guesses = [each["text"] for each in drawn if each["view"] == "guess"]
+    assert guesses == [f"Guess: {each.guess}" for each in recorded if each.kind == "perception"]
+    tr = dataset.protocol.timing.tr
+    for each, event in zip(drawn, recorded, strict=True):
+        # In a fast rehearsal time stands still while a page draws: events are late by that alone.
+        late = event.onset - dataset_plan(dataset, event)
+        unseen = event.left_out == "unseen"
+        assert unseen or 0 <= late - each["delay"] / 1000 < 0.5 * tr
+    keys = [each and each.match for each in dataset.keys("train", 1)]
+    assert keys == [each == "1" for each in answers]
+    left_out = {each.trial for each in recorded if each.left_out == "unseen"}
+    assert left_out == {4}
+    assert dataset.sessions["train"].interactions.trials == TRIALS - 1
+
+
+def dataset_plan(dataset, event):
+    from bciigl.protocol.timetable import timetable
+
+    when = timetable(dataset.protocol, TRIALS, "train", 1)
+    return float(when.onsets[event.kind][event.trial - 1])
+
+
+def test_ctrl_c_ends_scanner_session_and_pages(tmp_path):
+    with rehearsal(tmp_path / "out") as (process, links):
+        process.send_signal(2)
+        _, told = process.communicate(timeout=30)
+    assert "stopped" in told
+    assert process.returncode not in (0, None)
+    assert not list(tmp_path.glob(".volumes_*"))
+
+
+def test_stop_button_ends_the_session(browser, tmp_path):
+    with rehearsal(tmp_path / "out", **{"live.trigger": "volume"}) as (process, links):
+        monitor = browser.open(browser.window("laptop"), links["monitor"])
+        monitor.click("#start")
+        monitor.wait_for_selector("#trials [data-trial]")
+        monitor.click("#stop")
+        monitor.click("#stop-yes")
+        process.communicate(timeout=30)
+    assert process.returncode not in (0, None)
