@@ -214,7 +214,8 @@ class ParticipantScreen:
     def round_trip(self, page: object, seconds: float) -> None:
         """Take notice of how long a message to a page and back takes."""
         if page in self._pages:
-            self._pages[page]["trip"] = seconds
+            known = self._pages[page]["trip"]
+            self._pages[page]["trip"] = min(seconds, known or seconds)
 
     def _set_visible(self, page: object, visible: bool) -> None:
         with self._answered:

@@ -24,6 +24,8 @@ from bciigl.live.screen import ParticipantScreen
 LOOPBACK, PORT = "127.0.0.1", 8765
 LONGEST = 10_000
 """Bytes of a message from a page."""
+PINGS = 8
+"""Messages by which the way to a page is timed; the fastest counts."""
 PAUSE = 0.25
 """Seconds between two messages to a monitor."""
 POLICY = "; ".join(
@@ -224,18 +226,26 @@ class Server:
     async def _screen(self, page: Any) -> None:
         screen = self._pages.screen
 
+        sent: dict[int, float] = {}
+
         def heard(message: dict[str, Any]) -> None:
-            if message.get("pong") == 0:
-                screen.round_trip(page, time.monotonic() - began)
+            if message.get("pong") in sent:
+                screen.round_trip(page, time.monotonic() - sent[message["pong"]])
             else:
                 screen.heard(page, message)
+
+        async def ping() -> None:
+            for number in range(PINGS):
+                sent[number] = time.monotonic()
+                await page.send_text(json.dumps({"ping": number}))
+                await asyncio.sleep(PAUSE)
 
         if self._may_talk(page):
             await page.accept()
             screen.opened(page)
-            began = time.monotonic()
-            await page.send_text('{"ping": 0}')
+            pinging = asyncio.create_task(ping())
             await self._talk(page, "screen", heard)
+            pinging.cancel()
             screen.left(page)
         else:
             await page.close()

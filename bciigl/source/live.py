@@ -121,7 +121,7 @@ class LiveSource(Source):
             SHORTEST_WAIT if self._speed > 1 else 0.0,
         )
         self._dummies = protocol.live.dummies
-        self._keep_line, self._place = keep, ("", 0)
+        self._keep_line, self.place = keep, ("", 0)
         self._changed, self._keeping = threading.Condition(), threading.Lock()
         self._zero: float | None = None
         self._reset(0)
@@ -147,7 +147,7 @@ class LiveSource(Source):
         if not self.past:
             self.gate(run)
         with self._changed:
-            self._place, self._zero = (session, run), None
+            self.place, self._zero = (session, run), None
             self._reset(frames)
             for line in self.past:
                 self._restore(line)
@@ -202,7 +202,7 @@ class LiveSource(Source):
     def trigger(self) -> None:
         """Begin to count the seconds of the run: the scanner has just begun, dummies first."""
         with self._changed:
-            if self._zero is None and self._place[1]:
+            if self._zero is None and self.place[1]:
                 self._set_zero(time.monotonic() + self._dummies * self.tr / self._speed)
 
     def _set_zero(self, zero: float) -> None:
@@ -292,7 +292,7 @@ class LiveSource(Source):
                 self.fault("came after the end of the run", number)
                 return
             if self._newest < 0 <= index:
-                self.notify(f"run {self._place[1]}: volumes are coming")
+                self.notify(f"run {self.place[1]}: volumes are coming")
             self._anchor(index)
             if index < 0:
                 return
@@ -367,13 +367,13 @@ class LiveSource(Source):
         volume = "" if number is None else f"volume {number} "
         more = " (and perhaps more: see the log of the run)" if self._same == MOST_ALIKE else ""
         level = logging.WARNING if self._same <= MOST_ALIKE else logging.DEBUG
-        message = f"run {self._place[1]}: {volume}{what}{more}"
+        message = f"run {self.place[1]}: {volume}{what}{more}"
         logging.getLogger("bciigl").log(level, "%s", message)
 
     def _keep(self, line: Line) -> None:
         with self._keeping:  # not by `_changed`: displays hold their own lock when they call this
             if not self._over:
-                self._keep_line(*self._place, line)
+                self._keep_line(*self.place, line)
 
     def report(self) -> RunReport:
         """Return when frames arrived, how the head moved, and what went wrong."""

@@ -49,8 +49,8 @@ class Triggers:
         self._draw, self._opened, self.triggered = draw, ExitStack(), threading.Event()
         self._stop, self._threads = threading.Event(), []
         self._newest = -float("inf")  # when the newest trigger came
-        # When it was planned, in seconds of the run, and seen, by this computer's clock.
-        self._judged: tuple[float, float] | None = None
+        # In which run; when it was planned, in seconds of that, and seen, by this computer's clock.
+        self._judged: tuple[tuple[str, int], float, float] | None = None
 
     def __enter__(self) -> "Triggers":
         """Open nothing yet."""
@@ -87,10 +87,11 @@ class Triggers:
         """
         began = time.monotonic()
         # At once: a key may be here before the page's word that it has drawn the question.
-        asked = self._judged = (event.onset, began) if event.kind == "judgment" else None
+        place, judged = self._source.place, event.kind == "judgment"
+        asked = self._judged = (place, event.onset, began) if judged else None
         delay = self._draw(event) or 0.0
         if asked is not None and self._judged is asked:  # not answered yet
-            self._judged = event.onset, began + delay
+            self._judged = place, event.onset, began + delay
         return delay
 
     def _start(self, listen: Callable[[], None]) -> None:
@@ -132,9 +133,12 @@ class Triggers:
     def _answer(self, match: bool, at: float) -> None:
         """Take the first key of a judgment."""
         judged, self._judged = self._judged, None
-        # Not in the next run, and not before the question.
-        if judged is not None and self._source.elapsed() >= judged[0] and at >= judged[1]:
-            self._source.display.pressed(judged[0], KeyPress(match, round(at - judged[1], 3)))
+        if judged is None:
+            return
+        place, planned, seen = judged
+        if place == self._source.place:  # not in the next run
+            seconds = round(max(at - seen, 0.0), 3)
+            self._source.display.pressed(planned, KeyPress(match, seconds))
 
 
 def check_trigger(protocol: Protocol) -> None:

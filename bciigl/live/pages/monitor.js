@@ -156,8 +156,8 @@ function drawScreen() {
   if (shown === "hidden") words.push("The page is behind another window or tab");
   if (used && screen.pages > 1) words.push(`${screen.pages} pages are open`);
   if (used && screen.frame_rate) words.push(`${screen.frame_rate.toFixed(1)} frames a second`);
-  if (used && screen.onset_error) words.push(`onset error ${screen.onset_error[0].toFixed(1)} ms, at most ${screen.onset_error[1].toFixed(1)} ms`);
-  tell("screen-words", words.join(" · "));
+  if (used && screen.onset_error) words.push(`onset error ${screen.onset_error[0].toFixed(1)} ms (at most ${screen.onset_error[1].toFixed(1)} ms)`);
+  tell("screen-words", words.join(", "));
   const link = $("screen-link");
   const safe = /^https?:\/\//.test(screen?.link ?? "");
   link.hidden = !safe;
@@ -188,10 +188,9 @@ function drawGuess() {
   if (guess) {
     words.push(guess.catch ? "catch trial: its match rate is known" : guess.explored ? "drawn at random" : "chosen by what was learned");
     if (guess.propensity !== null) words.push(`shown with probability ${percent(guess.propensity)}`);
-    if (state.blinded) words.push("Blinded: results are not shown");
-    else if (!guess.probabilities) words.push("nothing decoded yet");
+    if (!state.blinded && !guess.probabilities) words.push("nothing decoded yet");
   }
-  tell("guess-words", words.join(" · "));
+  tell("guess-words", `${words.join(", ")}${guess && state.blinded ? ". Blinded: results are not shown" : ""}`);
   const options = guess ? state.options : [];
   fillRows($("options"), "option-row", options, (item, k) => String(k), (row, option, k) => {
     const share = guess.probabilities?.[k];
@@ -222,7 +221,8 @@ function fillTrial(row, guess) {
   row.querySelector(".left-out").hidden = !guess.left_out;
   const truth = row.querySelector(".truth");
   const right = judged && match === (guess.truth === guess.option);
-  say(truth, guess.truth === null || guess.truth === undefined ? "" : `${guess.truth}${judged ? (right ? " ✓" : " ✗") : ""}`);
+  say(truth, guess.truth === null || guess.truth === undefined ? "" : `${judged ? (right ? "✓ " : "✗ ") : ""}${guess.truth}`);
+  truth.title = guess.truth ?? "";
   const button = row.querySelector("button");
   button.disabled = !can("bad");
   button.setAttribute("aria-pressed", marked);
@@ -233,6 +233,7 @@ function fillTrial(row, guess) {
 function drawTrials() {
   const guesses = (state.guesses ?? []).slice(-TRIALS).reverse();
   document.body.classList.toggle("truth-shown", Boolean(state.truth_shown));
+  document.body.classList.toggle("blinded", Boolean(state.blinded));
   fillRows($("trials"), "trial-row", guesses, (guess) => `${guess.run}-${guess.trial}`, fillTrial);
   show("trials-hint", !guesses.length);
   $("trials").closest("table").hidden = !guesses.length;
@@ -485,7 +486,7 @@ function drawSignal(canvas, state) {
       const kind = { imagination: "circle", perception: "square", judgment: "diamond" }[event.kind];
       shape(pen, kind, from + width / 2, lane, 0.3 * em, colour);
     }
-    const aside = pen.measureText("% change").width; // a guess that has moved under the unit is not written
+    const aside = pen.measureText("% change").width + 0.5 * em; // a guess that has moved under the unit is not written
     const spoken = seen.filter((event) => event.words);
     spoken.forEach((event, k) => {
       const middle = x(event.onset + event.seconds / 2);
