@@ -313,7 +313,7 @@ def test_file_that_was_gone_for_a_moment_is_read_when_it_is_back(feed, tmp_path,
     def gone(reader, path):
         monkeypatch.setattr(VolumeReader, "read", read)
         path.rename(away)
-        path.stat()
+        raise FileNotFoundError(path)
 
     monkeypatch.setattr(VolumeReader, "read", gone)
     write_small(tmp_path, 1)
