@@ -32,6 +32,8 @@ def monitor(dataset: str, speed: float, host: str, port: int | None) -> None:
     if recorded.protocol.recording != "shared":
         raise BciiglError(f"{dataset}: has several series; only sessions with one can be watched")
     sessions = tuple(each for each in ("train", "test") if recorded.has(each))
+    if not sessions:
+        raise BciiglError(f"{dataset}: has no recorded session")
     how = {"sessions": sessions, "blinded": has_condition(recorded)}
     state = SessionState(recorded.protocol, "recording", speed, **how)
     served = {"folder": None, "host": host, "port": port}

@@ -95,8 +95,8 @@ def watching(
     def begin(source: Any) -> None:
         triggers.begin(source)
         stage.begin(source, triggers.triggered)
+        stage.screen.pressed = triggers.press  # before, there is nobody to take keys
 
-    stage.screen.pressed = triggers.press
     return Watching(
         progress,
         lateness,

@@ -124,7 +124,15 @@ def _scanner(
     from bciigl.source.channel import ADDRESS_FILE
 
     call = [sys.executable, "-m", "bciigl.cli.main", "scan", str(protocol), "--to", str(volumes)]
-    call += ["--speed", f"{speed!r}", "--motion", f"{motion!r}", "--paths", str(paths)]
+    call += [
+        "--speed",
+        f"{speed!r}",
+        "--motion",
+        f"{motion!r}",
+        "--paths",
+        str(paths),
+        "--with-parent",
+    ]
     # Ctrl-C is for the session, which then ends the scanner.
     scanner = subprocess.Popen(  # noqa: S603 (our own command)
         call, stderr=subprocess.PIPE, text=True, start_new_session=True

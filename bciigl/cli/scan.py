@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import click
 
 from bciigl.base.errors import BciiglError
@@ -20,6 +25,7 @@ from bciigl.cli.output import path_option, protocol_of, set_option, warn
 @click.option("--seed", type=int, help="Which person it is (seed).")
 @click.option("--alone", is_flag=True, help="Wait for no session: nothing is shown to the person.")
 @path_option("--paths", "What paths in the protocol are relative to, if not its own folder.")
+@click.option("--with-parent", is_flag=True, hidden=True, help="End with who began this.")
 @set_option("brain.noise=1")
 def scan(
     protocol: str,
@@ -31,6 +37,7 @@ def scan(
     seed: int | None,
     alone: bool,
     paths: str | None,
+    with_parent: bool,
     settings: tuple[str, ...],
 ) -> None:
     """Simulate a scanner and the person in it, volume by volume, for `bciigl run`.
@@ -51,6 +58,8 @@ def scan(
         raise BciiglError(
             f"--speed should be above 0 and --motion from 0 to 100, got {speed:g}, {motion:g}"
         )
+    if with_parent:
+        _end_with_parent()
     changes = dict(map(parse_change, settings)) | ({} if seed is None else {"seed": seed})
     wanted = protocol_of(protocol, changes)
 
@@ -77,3 +86,15 @@ def scan(
     if speed > most:
         warn(f"--speed {speed:g} is more than that: the scanner will wait for the session")
     scanner.serve(alone=alone)
+
+
+def _end_with_parent() -> None:
+    """End this program when the one that began it has ended, even if that was killed."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -54,7 +54,8 @@ class LearningWatch:
         self._chosen: dict[tuple[RunId, int], int] = {}
         self._history: list[dict[str, Any]] = []
         self._decisions: deque[tuple[RunId, int]] = deque()
-        self._work, self._open, self._idle = threading.Event(), True, threading.Event()
+        self._changed, self._open = threading.Condition(), True
+        self._taken = self._learned = 0  # lines that there may be something to learn from
         self._thread = threading.Thread(target=self._run, daemon=True)
         if self._learner is not None and self._protocol.recording == "shared":
             self._thread.start()
@@ -66,24 +67,29 @@ class LearningWatch:
         if "decision" in line:
             self._decisions.append((RunId("train", line["run"]), line["decision"]))
         if {"decision", "trial", "written"} & set(line):
-            self._idle.clear()
-            self._work.set()
+            with self._changed:
+                self._taken += 1
+                self._changed.notify_all()
 
     def finish(self, seconds: float = 10.0) -> None:
         """Wait until all has been learned from that was taken, but no longer than some seconds."""
         if self._thread.is_alive():
-            self._idle.wait(seconds)
+            with self._changed:
+                self._taken += 1  # the truth may have come since
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._learned == self._taken, seconds)
 
     def close(self) -> None:
         """Learn no more."""
-        self._open = False
-        self._work.set()
+        with self._changed:
+            self._open = False
+            self._changed.notify_all()
 
     def _run(self) -> None:
         while True:
-            if not self._work.wait(0.5):
-                self._idle.set()
-            self._work.clear()
+            with self._changed:
+                self._changed.wait_for(lambda: self._taken > self._learned or not self._open)
+                taken = self._taken
             if not self._open:
                 return
             try:
@@ -94,6 +100,9 @@ class LearningWatch:
             except Exception:  # a session goes on without its monitor
                 logging.getLogger("bciigl").exception("the monitor cannot learn from the session")
             self._state.changed()
+            with self._changed:
+                self._learned = taken
+                self._changed.notify_all()
 
     def _predict(self) -> None:
         """Say what the learner makes of contexts in which guesses were decided on."""
@@ -141,17 +150,17 @@ class LearningWatch:
             self._tell_truth(place, run)
 
     def _tell_truth(self, place: RunId, run: RunState) -> None:
+        if all(each.truth for each in run.guesses.values()):
+            return
+        truth = self._truth(place)
         with self._state.lock:
-            if all(each.truth for each in run.guesses.values()):
-                return
-            truth = self._truth(place)
             for trial, guess in run.guesses.items() if truth is not None else ():
                 guess.truth = str(self._protocol.task.options[truth.meant[trial]])
 
     def _learn(self) -> None:
         """Learn from all trials so far, if there are new ones."""
         arrays, rows = {}, []
-        places = [place for place in self._state.runs if place.session == "train"]
+        places = [place for place in list(self._state.runs) if place.session == "train"]
         for place in places:
             run = self._copy(place)
             if not run.trials:
@@ -160,7 +169,11 @@ class LearningWatch:
             arrays[place.run] = run_arrays(run.trials, *estimates)
             usable = ~np.logical_or(*(np.isnan(each).all(axis=1) for each in estimates))
             rows += [(place, int(trial)) for trial in np.flatnonzero(usable)]
-        if not rows or (self._fitted is not None and len(rows) == self._history[-1]["trials"]):
+        if not rows:
+            return
+        if self._fitted is not None and len(rows) == self._history[-1]["trials"]:
+            with self._state.lock:
+                self._score(rows)
             return
         given = joined_session(self._protocol, arrays, [None]).interactions
         if len(np.unique(given.action)) < 2:
@@ -203,8 +216,7 @@ class LearningWatch:
             point = {"trials": len(rows), "verdict": verdict}
             point["accuracy"] = accuracy and accuracy[0]
             self._history.append(point)
-            for each in self._history:
-                each["true_accuracy"] = self._true_accuracy(rows[: each["trials"]])
+            self._score(rows)
             state.learning = {
                 "learner": self._learner.name,
                 "trials": len(rows),
@@ -215,6 +227,11 @@ class LearningWatch:
                 "accuracy": accuracy,
                 "history": self._history,
             }
+
+    def _score(self, rows: list) -> None:
+        """Take down how often it was right, as far as the truth is known by now."""
+        for each in self._history:
+            each["true_accuracy"] = self._true_accuracy(rows[: each["trials"]])
 
     def _true_accuracy(self, rows: list) -> float | None:
         """Return how often the learner was right of late about contexts that were new to it."""

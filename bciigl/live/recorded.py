@@ -11,6 +11,7 @@ from bciigl.base.json_files import parse_json
 from bciigl.recording import Dataset
 from bciigl.recording.layout import ESTIMATES, JOURNAL, beside, run_stem
 from bciigl.recording.trial import NO_GUESS, RunId, Trial
+from bciigl.source.live import MISSED
 
 Timed = tuple[float | None, dict[str, Any]]
 """A line of a journal, and the time of its run, if it has one."""
@@ -35,7 +36,7 @@ def recorded_lines(dataset: Dataset) -> Iterator[Timed]:
 
 
 def _lines(dataset: Dataset, place: RunId) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield what happened in a run, in any order."""
+    """Yield what happened in a run; what happened at the same time, in order."""
     frames, when = dataset.frames(*place), dataset.timetable(*place)
     tr = dataset.protocol.timing.tr
     yield -1.0, {"begun": True}
@@ -43,9 +44,9 @@ def _lines(dataset: Dataset, place: RunId) -> Iterator[tuple[float, dict[str, An
         seconds = (index + 1) * tr
         if np.isfinite(values).all():
             yield seconds, {"volume": index, "values": values, "arrived": seconds}
-    for kind, onsets in when.onsets.items():
-        for onset in onsets[np.isfinite(onsets)].tolist():
-            yield onset, {"shown": kind, "planned": onset, "onset": onset}
+        else:
+            number = index + 1 + dataset.protocol.live.dummies
+            yield seconds, {"fault": MISSED, "number": number, "seconds": seconds}
     stem = run_stem(dataset.protocol, *place)
     arrays = read_arrays(beside(dataset.folder / ESTIMATES, stem, "interactions.npz"))
     answers = arrays.get("feedback_so_far", arrays.get("feedback"))
@@ -55,6 +56,9 @@ def _lines(dataset: Dataset, place: RunId) -> Iterator[tuple[float, dict[str, An
             yield float(when.decisions[number]), {"decision": number, **trial.as_dict()}
         # Just after the frame that ends it.
         yield float(when.starts[number + 1]) + tr, {"trial": number, **trial.as_dict()}
+    for kind, onsets in when.onsets.items():
+        for onset in onsets[np.isfinite(onsets)].tolist():
+            yield onset, {"shown": kind, "planned": onset, "onset": onset}
     yield float("inf"), {"written": {}}
 
 
@@ -92,8 +96,9 @@ class Player:
 
     def _wait_until(self, seconds: float) -> None:
         while self._paused() or self.elapsed() < seconds:
+            before, left = time.monotonic(), (seconds - self.elapsed()) / self._speed
             if self._paused():
-                self._zero += 0.05
                 time.sleep(0.05)
+                self._zero += time.monotonic() - before
             else:
-                time.sleep(min((seconds - self.elapsed()) / self._speed, 0.05))
+                time.sleep(min(max(left, 0.0), 0.05))

@@ -15,7 +15,7 @@ from bciigl.protocol.screen import image_type, placeholder_values, say, texts
 from bciigl.protocol.timetable import timetable
 from bciigl.source.display import NotSeenError
 
-ANSWER = 1.0
+ANSWER = 3.0
 """Seconds in which a page says that it has drawn something; a hidden or closed one never does."""
 VIEWS = {"imagination": "imagine", "perception": "guess", "judgment": "judge"}
 
@@ -47,8 +47,7 @@ class ParticipantScreen:
         self._answered = threading.Condition()
         self._pages: dict[object, dict[str, Any]] = {}
         self._seen: dict[int, float] = {}
-        counts = trials_per_run(protocol, session_trials(protocol)["train"])
-        self._counts = dict(enumerate(counts, start=1))
+        self._counts = self._trials_of("train")
         self._run, self._when = 1, None
         self.guess: str | None = None
         """The guess of the present trial."""
@@ -106,26 +105,35 @@ class ParticipantScreen:
         runs = len(self._counts)
         return "" if view in ("fixation", "imagine", "guess", "judge") else f"{self._run} / {runs}"
 
-    def begin_run(self, run: int) -> None:
+    def _trials_of(self, session: str) -> dict[int, int]:
+        counts = trials_per_run(self.protocol, session_trials(self.protocol)[session])
+        return dict(enumerate(counts, start=1))
+
+    def begin_run(self, run: int, session: str = "train") -> None:
         """Get ready for a run: the person waits for the scanner."""
-        self._run = run
-        self._when = timetable(self.protocol, self._counts[run], "train", run)
+        self._run, self._counts = run, self._trials_of(session)
+        self._when = timetable(self.protocol, self._counts[run], session, run)
         name = "instructions" if run == 1 else "rest"
         self.show(name, self._say(name))
 
     def draw(self, event: Event) -> float:
         """Show an event, and return the seconds until a page has drawn it; see `Draw`."""
-        began, number = time.monotonic(), self.mirror(event)
+        began, number = time.monotonic(), self._show_event(event)
         with self._answered:
             self._answered.wait_for(lambda: number in self._seen or not self.visible, ANSWER)
             delay = self._seen.pop(number, None)
             self._seen.clear()
+        self._rest_after(number, event)  # not before it was seen, however fast a rehearsal is
         if delay is None:
             raise NotSeenError
         return min(delay, time.monotonic() - began)
 
-    def mirror(self, event: Event) -> int:
-        """Show an event, without asking whether it was seen; return the number of its view."""
+    def mirror(self, event: Event) -> None:
+        """Show an event, without asking whether it was seen."""
+        self._rest_after(self._show_event(event), event)
+
+    def _show_event(self, event: Event) -> int:
+        """Show an event from now on, and return the number of its view."""
         view = name = VIEWS[event.kind]
         option = None if event.content is None else str(event.content)
         if event.kind == "perception":
@@ -137,15 +145,13 @@ class ParticipantScreen:
             name = "imagine_cued"
         values = {"trial": self._trial(event), "trials": self._counts.get(self._run, 0)}
         values["option"] = option or self.guess or ""
-        number = self.show(view, self._say(name, **values), option)
-        self._rest_after(number, self._lasts[event.kind])
-        return number
+        return self.show(view, self._say(name, **values), option)
 
     def _trial(self, event: Event) -> int:
         onsets = self._when.onsets[event.kind].tolist() if self._when is not None else []
         return 1 + min(range(len(onsets)), key=lambda at: abs(onsets[at] - event.onset), default=0)
 
-    def _rest_after(self, number: int, seconds: float) -> None:
+    def _rest_after(self, number: int, event: Event) -> None:
         """Show the fixation cross when an event is over, unless something else is shown then."""
 
         def rest() -> None:
@@ -154,7 +160,7 @@ class ParticipantScreen:
                     return
             self.show("fixation")
 
-        timer = threading.Timer(seconds / self._speed, rest)
+        timer = threading.Timer(self._lasts[event.kind] / self._speed, rest)
         timer.daemon = True
         timer.start()
 
@@ -203,12 +209,12 @@ class ParticipantScreen:
                     if number == self._view["id"] and about["visible"]:
                         self._seen.setdefault(number, delay / 1000 + about["trip"] / 2)
                     self._answered.notify_all()
-            case {"key": str(key), "ago": int() | float() as ago} if len(key) <= 20:
-                self.pressed(key, min(max(ago / 1000, 0.0), 1.0))
-            case {"test": {"frame_rate": float() | int() as rate, "onset_error": [*errors]}} if len(
-                errors
-            ) == 2 and all(isinstance(each, float | int) for each in errors):
-                about["test"] = {"frame_rate": rate, "onset_error": errors}
+            case {"key": str(key), "ago": ago} if len(key) <= 20 and _is_number(ago):
+                self.pressed(key, min(max(ago, 0.0), 1000.0) / 1000)
+            case {"test": {"frame_rate": rate, "onset_error": [usual, most]}} if all(
+                map(_is_number, (rate, usual, most))
+            ):
+                about["test"] = {"frame_rate": rate, "onset_error": [usual, most]}
                 self.pages_changed()
 
     def round_trip(self, page: object, seconds: float) -> None:
@@ -223,6 +229,11 @@ class ParticipantScreen:
                 self._pages[page]["visible"] = visible
             self._answered.notify_all()
         self.pages_changed()
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a page sent a number that can be written down, not one such as NaN."""
+    return isinstance(value, int | float) and abs(value) < 1e9
 
 
 def read_images(protocol: Protocol, folder: Any = "") -> dict[str, tuple[str, bytes]]:

@@ -210,8 +210,11 @@ class Server:
         """Tell whether a request is meant for this server: other names may be an attack."""
         if self._host in ("0.0.0.0", "::"):  # noqa: S104 (only asked for)
             return True
-        host = urlsplit(f"//{request.headers.get('host', '')}").hostname
-        return host in (self._host, *(("localhost", LOOPBACK, "::1") * _is_loopback(self._host)))
+        ours = (self._host, *(("localhost", LOOPBACK, "::1") * _is_loopback(self._host)))
+        try:
+            return urlsplit(f"//{request.headers.get('host', '')}").hostname in ours
+        except ValueError:  # no host at all
+            return False
 
     def _has_token(self, request: Any) -> bool:
         given = request.query_params.get("token", "")
@@ -219,18 +222,18 @@ class Server:
 
     def _may_talk(self, page: Any) -> bool:
         """Tell whether a socket is one of our own pages': others' pages may not send commands."""
-        origin = urlsplit(page.headers.get("origin", "")).netloc
+        _, _, origin = page.headers.get("origin", "").partition("://")
         own = bool(origin) and origin == page.headers.get("host")
         return own and self._is_ours(page) and self._has_token(page)
 
     async def _screen(self, page: Any) -> None:
         screen = self._pages.screen
-
         sent: dict[int, float] = {}
 
         def heard(message: dict[str, Any]) -> None:
-            if message.get("pong") in sent:
-                screen.round_trip(page, time.monotonic() - sent[message["pong"]])
+            number = message.get("pong")
+            if isinstance(number, int) and number in sent:
+                screen.round_trip(page, time.monotonic() - sent[number])
             else:
                 screen.heard(page, message)
 
@@ -240,15 +243,17 @@ class Server:
                 await page.send_text(json.dumps({"ping": number}))
                 await asyncio.sleep(PAUSE)
 
-        if self._may_talk(page):
-            await page.accept()
-            screen.opened(page)
-            pinging = asyncio.create_task(ping())
-            await self._talk(page, "screen", heard)
-            pinging.cancel()
-            screen.left(page)
-        else:
+        if not self._may_talk(page):
             await page.close()
+            return
+        await page.accept()
+        screen.opened(page)
+        pinging = asyncio.create_task(ping())
+        try:
+            await self._talk(page, "screen", heard)
+        finally:  # a page that is taken for open would be waited for
+            screen.left(page)
+            await _ended(pinging)
 
     async def _monitor(self, page: Any) -> None:
         if self._may_talk(page):
@@ -261,18 +266,31 @@ class Server:
         """Send a page its state, and hand over what it says, until it is gone."""
         from starlette.websockets import WebSocketDisconnect
 
-        sending = asyncio.create_task(self._topics[topic].send_to(page))
+        async def hear() -> None:
+            with suppress(ValueError, KeyError, RecursionError):  # no page of ours
+                while True:
+                    message = json.loads(await page.receive_text())
+                    if isinstance(message, dict):
+                        heard(message)
+
+        # If one of both ends, so does the other: a page that is told nothing more would not know.
+        tasks = [asyncio.create_task(each) for each in (self._topics[topic].send_to(page), hear())]
         try:
-            while True:
-                message = json.loads(await page.receive_text())
-                if isinstance(message, dict):
-                    heard(message)
-        except (WebSocketDisconnect, ValueError, KeyError, RuntimeError):
-            pass  # closed, or no page of ours
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # closed
         finally:
-            sending.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await sending
+            for each in tasks:
+                await _ended(each)
+
+
+async def _ended(task: asyncio.Task) -> None:
+    """End a task, whatever became of it."""
+    task.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await task
 
 
 def _is_loopback(host: str) -> bool:

@@ -108,21 +108,34 @@ class Stage:
         self._source, self.state.elapsed = source, source.elapsed
         by_key = source.rehearsed and source.protocol.live.trigger == "key"
         self._triggered = triggered if by_key else None
+        run = self.state.run
+        if run is not None and not run.over:  # a session that was stopped joins it, without a gate
+            self.screen.begin_run(run.place.run)
+            if self.state.phase == "running":
+                self.screen.fixate()
+            self._open_run()
 
     def line(self, line: Line) -> None:
         """Take notice of a line of the journal."""
+        live = self.state.kind in ("session", "rehearsal")
+        if not live and "begun" in line:  # there is no gate
+            self.screen.begin_run(line["run"], line["session"])
         began = self.state.phase in ("ready", "waiting")
         self.state.take(line)
         self._learning.take(line)
-        if began and self.state.phase == "running" and line["session"] == "train":
-            self.screen.fixate()
+        past = live and self._source is None  # before a session was stopped
+        if began and self.state.phase == "running" and not past:
+            if self._paused:
+                self.state.enter("paused")
+            else:
+                self.screen.fixate()
         if "decision" in line:
             self.screen.guess = (
                 self.state.runs[RunId(line["session"], line["run"])]
                 .guesses[line["decision"]]
                 .option
             )
-        if "shown" in line and line["onset"] is not None and not self._used:
+        if "shown" in line and line["onset"] is not None and not self._used and not past:
             self._mirror(line)
 
     def _mirror(self, line: Line) -> None:
@@ -172,6 +185,9 @@ class Stage:
             key = self.state.protocol.live.trigger_from
             words = f"run {run}: press {key} on the participant's screen, as a scanner would"
             self._wait(self._triggered.is_set, words)
+        self._open_run()
+
+    def _open_run(self) -> None:
         self._used = self._needs_screen or self.screen.visible
         self._began = True
         self.state.changed()
@@ -239,15 +255,18 @@ class Stage:
     def _mark(self, run: Any, trial: Any) -> None:
         """Leave a trial of this run out of learning, or take it back in."""
         present = self.state.run
-        if present is None or (run is not None and run != present.place.run):
+        if present is None or run != present.place.run or not isinstance(trial, int):
             return
-        number = trial - 1 if isinstance(trial, int) else None
-        marked = number is not None and self._source.left_out.get(number) == BAD
-        self._source.leave_out("" if marked else BAD, number)
+        if not self._source.place[1]:  # a run that is joined, but not yet
+            return
+        known = self._source.left_out.get(trial - 1)
+        if known in (None, BAD):  # what was not seen stays left out
+            self._source.leave_out("" if known else BAD, trial - 1)
 
     def _pages_changed(self) -> None:
         # Once a page was open in a run, the person looks at it.
         self._used = self._used or (self._began and self.screen.visible)
-        if self._used and self.state.phase == "running" and not self.screen.visible:
+        unseen = self._used and self.state.phase == "running" and not self.screen.visible
+        if unseen and self._source.place[1]:  # not before a run is joined
             self._source.leave_out(UNSEEN)
         self.state.changed()

@@ -3,7 +3,7 @@
 import base64
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -153,6 +153,9 @@ class SessionState:
         for onsets in when.onsets.values():
             onsets[:] = np.nan
         length = planned.frames(self.protocol.timing.tr)
+        movement = np.full((length, 6), np.nan)
+        if self.protocol.estimate.motion:  # where nothing is known of it, it is not regressed out
+            when = replace(when, confounds=movement)
         self._place, self.phase = place, "waiting"
         self.runs[place] = RunState(
             place,
@@ -160,7 +163,7 @@ class SessionState:
             np.full((length, 0), np.nan),
             [NOT_YET] * length,
             [None] * length,
-            np.full((length, 6), np.nan),
+            movement,
             np.zeros(length),
         )
 
@@ -208,7 +211,8 @@ class SessionState:
     def _take_fault(self, run: RunState, line: Line) -> None:
         number, what = line["number"], line["fault"]
         if what == MISSED:
-            index = number - 1 - self.protocol.live.dummies
+            # A simulation has no dummy volumes.
+            index = number - 1 - self.protocol.live.dummies * (self.kind != "simulation")
             if run.status[index] == NOT_YET:
                 run.status[index] = LOST
         words = what if number is None else f"volume {number} {what}"
@@ -247,11 +251,21 @@ class SessionState:
                 "note": self.note,
                 "now": None,
                 "warnings": list(self._warnings),
-                "learning": None if self.blinded else self.learning,
+                "learning": None if self.blinded else self._learning(),
                 "truth_shown": self.truth_shown,
                 "guesses": [row for each in self.runs.values() for row in self._guesses(each)],
             }
             return found | (self._no_run() if run is None else self._run(run, elapsed))
+
+    def _learning(self) -> dict[str, Any] | None:
+        """Return what was learned; how often that is right only if the truth may be shown."""
+        if self.learning is None:
+            return None
+        history = [dict(each) for each in self.learning["history"]]
+        for each in history:
+            each["true_accuracy"] = each["true_accuracy"] if self.truth_shown else None
+        true = history[-1]["true_accuracy"] if history else None
+        return {**self.learning, "history": history, "true_accuracy": true}
 
     def _no_run(self) -> dict[str, Any]:
         planned = timetable(self.protocol, self._trials[self._place], *self._place)

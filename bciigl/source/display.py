@@ -21,7 +21,8 @@ Planned = tuple[str, float]
 """An event of a run: its kind, and when it is planned, in seconds of the run."""
 WAIT = 5.0
 """Seconds to wait for an answer of the screen that is due."""
-
+NEVER = -1.0
+"""A time before all others: the latest one of an event that is not to be seen."""
 
 Draw = Callable[[Event], float | None]
 """Shows an event now, and returns the seconds until it was seen, or None for none.
@@ -81,6 +82,13 @@ class Display(ABC):
 
     def _is_settled(self, planned: Planned) -> bool:
         return planned in self._onsets or planned not in self._awaited
+
+    def stood_still(self) -> float:
+        """Return until when, by this computer's clock, nothing could come as something was drawn.
+
+        At a scanner time never stands still.
+        """
+        return NEVER
 
     def wake(self) -> None:
         """Look at the clock, which has been set."""
@@ -190,10 +198,6 @@ class ClockDisplay(Display):
         return None
 
 
-NEVER = -1.0
-"""The latest time of an event that is not to be seen."""
-
-
 class RehearsalDisplay(ClockDisplay):
     """Shows events to the simulated person of a simulated scanner, which says when they saw it.
 
@@ -223,6 +227,7 @@ class RehearsalDisplay(ClockDisplay):
     ) -> None:
         super().__init__(keep, elapsed, draw)
         self._is_drawn, self._waits = is_drawn, waits
+        self._drawing, self._drew = False, NEVER
         self._latest: dict[Planned, float] = {}  # of events that are drawn
         self._scanner = None if address is None else connect(address, self._heard)
 
@@ -246,8 +251,20 @@ class RehearsalDisplay(ClockDisplay):
         """Return when an event was seen; None if it was not."""
         return Display.onset(self, planned)
 
+    def stood_still(self) -> float:
+        """Return until when the scanner has waited for what is drawn."""
+        return time.monotonic() if self._drawing else self._drew
+
     def _time(self, planned: float) -> float:
         return planned if self._waits else super()._time(planned)
+
+    def _drawn(self, event: Event) -> float | None:
+        self._drawing = self._waits
+        try:
+            return super()._drawn(event)
+        finally:
+            self._drew = time.monotonic() if self._waits else NEVER
+            self._drawing = False
 
     def _told(self, event: Event, onset: float | None) -> None:
         latest = NEVER if onset is None else self._latest[event.kind, event.onset]

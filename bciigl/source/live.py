@@ -268,7 +268,8 @@ class LiveSource(Source):
             return max(due, self._newest_at) if self._catching_up else due
         newest, since = self._newest, self._newest_at
         if self._speed > 1:  # the scanner has waited for us, and goes on where we are
-            newest, since = max(newest, self._given - 1), max(since, began)
+            newest = max(newest, self._given - 1)
+            since = max(since, began, self.display.stood_still())
         ahead = max(index - newest, 0) * self.tr / self._speed
         return self._later_at.get(index, since) + ahead
 

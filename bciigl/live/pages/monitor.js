@@ -14,6 +14,12 @@ const PHASES = {
   ready: "Ready to start", waiting: "Waiting for the scanner", running: "Running", paused: "Paused",
   over: "The session has ended", stopped: "Stopped",
 };
+const STOPS = {
+  session: "Ends the session now. What was recorded is kept, and the session can be resumed.",
+  rehearsal: "Ends the rehearsal now. What was recorded is kept.",
+  simulation: "Ends the simulation now. It can be resumed.",
+  recording: "Ends playing. The recording stays as it is.",
+};
 const VERDICTS = { trust: "Trust", doubtful: "Doubtful", "do not use": "Do not use", "too early": "Too early" };
 const CONNECTIONS = { connecting: "Connecting", open: "Connected", lost: "Connection lost", ended: "The session has ended" };
 
@@ -71,7 +77,8 @@ function drawConnection() {
   // Nothing is wrong with a server that left after the end. A stopped session may be resumed: the page waits for it.
   const gone = connection !== "open" && ["over", "stopped"].includes(state?.phase);
   document.body.dataset.connection = gone ? "ended" : connection;
-  tell("connection", gone && state.phase === "stopped" ? "Waits for the session to be resumed" : CONNECTIONS[gone ? "ended" : connection]);
+  const waits = gone && state.phase === "stopped" && state.kind === "session";
+  tell("connection", waits ? "Waits for the session to be resumed" : CONNECTIONS[gone ? "ended" : connection]);
   const ago = state ? Math.round((performance.now() - arrival) / 1000) : 0;
   const silent = connection === "open" && state?.phase === "running" && ago > Math.max(10, (5 * state.tr) / state.speed);
   const lost = connection === "lost" && !gone;
@@ -104,6 +111,8 @@ function drawHeader() {
   tell("session", { train: "training", test: "test" }[state.session] ?? state.session);
   $("session").title = state.session === "test" ? "What was learned is tested on these runs" : "The learner learns from these runs";
   show("session", Boolean(state.session));
+  tell("stop-words", STOPS[state.kind]);
+  $("stop").title = STOPS[state.kind] ?? "";
   tell("speed", `${state.speed}x speed`);
   show("speed", state.speed !== 1 && state.speed !== null);
   document.body.dataset.phase = state.phase;
