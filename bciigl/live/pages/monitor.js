@@ -187,7 +187,8 @@ function drawWarnings() {
 // ---- guesses
 
 function drawGuess() {
-  const guess = state.guesses?.at(-1);
+  // A trial that is left out before its guess has none.
+  const guess = state.guesses?.filter((each) => each.option !== null).at(-1);
   show("guess-hint", !guess);
   $("guess").closest(".guess").hidden = !guess;
   tell("guess", guess?.option ?? "–");
@@ -220,7 +221,7 @@ function fillTrial(row, guess) {
   row.classList.toggle("out", Boolean(guess.left_out));
   say(row.querySelector(".number"), `${guess.run}·${guess.trial}`);
   say(row.querySelector(".option b"), guess.option);
-  row.querySelector(".option b").title = guess.option;
+  row.querySelector(".option b").title = guess.option ?? "";
   row.querySelector(".option .tag").hidden = !guess.catch;
   row.querySelector(".judged").dataset.judged = judged ? (match ? "match" : "mismatch") : "";
   width(row.querySelector(".judged .fill"), judged ? (match ? guess.match : 1 - guess.match) : 0);
