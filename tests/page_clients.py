@@ -28,7 +28,7 @@ def until(condition: Callable[[], Any]) -> Any:
 @contextmanager
 def socket_of(server: Server, page: str, query: str | None = None, **how: Any) -> Iterator[Any]:
     """Give a socket of a page; its origin and query are those of the page, or as given."""
-    address, _, token = server.link(page).partition("?")
+    token, address = server.link(page).partition("?")[2], f"http://127.0.0.1:{server.port}/{page}"
     token = token if query is None else query
     how = {"origin": address.removesuffix(f"/{page}"), "ping_interval": None, **how}
     target = address.replace("http", "ws", 1) + "/socket" + f"?{token}" * bool(token)

@@ -22,6 +22,8 @@ from bciigl.base.errors import BciiglError
 from bciigl.live.screen import ParticipantScreen
 
 LOOPBACK, PORT = "127.0.0.1", 8765
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (only where it is asked for)
+"""Hosts that stand for all addresses of this computer."""
 LONGEST = 10_000
 """Bytes of a message from a page."""
 PINGS = 8
@@ -128,7 +130,8 @@ class Server:
 
     def link(self, page: str) -> str:
         """Return the address of the page ``"screen"`` or ``"monitor"``."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host = socket.gethostname() if self._host in EVERYWHERE else self._host
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/{page}" + (f"?token={self._token}" * bool(self._token))
 
     def __enter__(self) -> "Server":
@@ -208,7 +211,7 @@ class Server:
 
     def _is_ours(self, request: Any) -> bool:
         """Tell whether a request is meant for this server: other names may be an attack."""
-        if self._host in ("0.0.0.0", "::"):  # noqa: S104 (only asked for)
+        if self._host in EVERYWHERE:
             return True
         ours = (self._host, *(("localhost", LOOPBACK, "::1") * _is_loopback(self._host)))
         try:

@@ -220,7 +220,8 @@ class Stage:
             found.append("stop")
         if phase in ("running", "paused") and self._source is not None:
             found.append("bad")
-        return found + (["truth"] if self.state.kind == "rehearsal" else [])
+        knows_truth = self.state.kind == "rehearsal" and not self.state.blinded
+        return found + ["truth"] * knows_truth
 
     def command(self, message: dict[str, Any]) -> None:
         """Do what an operator asks for, if it can be done now; called from any thread."""

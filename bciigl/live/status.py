@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-PHASES = {"ready": "ready to start", "waiting": "waiting", "paused": "paused", "over": "over"}
+PHASES = {"ready": "ready to start"} | {
+    each: each for each in ("waiting", "paused", "over", "stopped")
+}
 
 
 def status_line(snapshot: Mapping[str, Any]) -> str:

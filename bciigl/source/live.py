@@ -326,7 +326,7 @@ class LiveSource(Source):
         zero = time.monotonic() - (index + 1) * self.tr / self._speed
         triggered = self.protocol.live.trigger != "volume"
         if self.rehearsed:
-            if index > self._newest:
+            if index > self._newest or self._zero is None:
                 self._zero = zero
         elif self._zero is None:
             if triggered:
