@@ -10,7 +10,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from bciigl.live.server import Server
+from bciigl.live.server import EVERYWHERE, Server
 
 WAIT = 20.0
 """Seconds after which a test has failed."""
@@ -28,7 +28,9 @@ def until(condition: Callable[[], Any]) -> Any:
 @contextmanager
 def socket_of(server: Server, page: str, query: str | None = None, **how: Any) -> Iterator[Any]:
     """Give a socket of a page; its origin and query are those of the page, or as given."""
-    token, address = server.link(page).partition("?")[2], f"http://127.0.0.1:{server.port}/{page}"
+    address, _, token = server.link(page).partition("?")
+    if server._host in EVERYWHERE:  # this computer's name, which need not lead anywhere
+        address = f"http://127.0.0.1:{server.port}/{page}"
     token = token if query is None else query
     how = {"origin": address.removesuffix(f"/{page}"), "ping_interval": None, **how}
     target = address.replace("http", "ws", 1) + "/socket" + f"?{token}" * bool(token)

@@ -2,7 +2,7 @@
 
 import { connect } from "./socket.js";
 
-const SHORTEST = 250; // ms between two drawings
+const SHORTEST = 500; // ms between two drawings
 const TRIALS = 12; // in the list
 const KINDS = {
   rehearsal: ["rehearsal", "A simulated person in a simulated scanner"],
