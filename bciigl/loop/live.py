@@ -272,9 +272,10 @@ def _run(
         agent = agent_of(protocol, source.n_voxels, policy, calibration)
         timely = TimelyAgent(agent, max(patience, SHORTEST_WAIT))
         shown = in_condition(timely, settings.get("condition"))
+        hear = _without_harm(watching.line)
         for line in journal.entries():
-            watching.line(line)
-        journal.heard = watching.line
+            hear(line)
+        journal.heard = hear
         source.gate, source.display.paused = watching.gate, watching.paused
         watching.begin(source)
         sink = LiveSink(journal, protocol, source)
@@ -287,6 +288,23 @@ def _run(
         how = {"progress": watching.progress, "lateness": late}
         for _ in session_runs(protocol, source, shown, sink, ("train",), **how):
             pass
+
+
+def _without_harm(hear: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """Return a function whose failures do not reach the session; the first one is logged."""
+    failed = []
+
+    def heard(line: dict[str, Any]) -> None:
+        try:
+            hear(line)
+        except Exception:
+            if not failed:
+                logging.getLogger("bciigl").exception(
+                    "what watches the session has failed; all is recorded, but perhaps not shown"
+                )
+            failed.append(line)
+
+    return heard
 
 
 def _refuse_another_experiment(protocol: Protocol, scanner: Address) -> None:

@@ -227,3 +227,16 @@ def test_killed_sessions_lose_nothing_that_reached_the_disk():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 kills" in done.stdout
     assert "\n0 problems\n" in done.stdout
+
+
+def test_a_session_goes_on_where_what_watches_it_fails(tmp_path, caplog):
+    def broken(line):
+        raise KeyError("a fault of the monitor")
+
+    protocol = short()
+    with scanning(protocol, tmp_path / "volumes"):
+        watching = Watching(line=broken)
+        record_live(protocol, tmp_path / "volumes", tmp_path / "out", watching=watching)
+    assert open_dataset(tmp_path / "out").sessions["train"].interactions.trials == 4
+    said = [each for each in caplog.records if "what watches the session" in each.getMessage()]
+    assert len(said) == 1
