@@ -20,6 +20,8 @@ CLOSED = (
     "The participant's screen is {how}: nothing is seen, and trials are left out of learning. "
     "Open it in a window of its own: {link}"
 )
+MOST_GUESSES = 50
+"""The latest guesses, which a monitor is told."""
 BAD, UNSEEN = "marked bad", "unseen"
 
 
@@ -201,6 +203,7 @@ class Stage:
     def monitor(self) -> dict[str, Any]:
         """Return all that a monitor shows, as plain data."""
         found = self.state.snapshot()
+        found["guesses"] = found["guesses"][-MOST_GUESSES:]
         screen = self.screen.about | {"used": self._used, "link": self.server.link("screen")}
         return found | {"screen": screen, "alarm": self._alarm(), "controls": self._controls()}
 
