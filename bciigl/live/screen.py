@@ -102,8 +102,7 @@ class ParticipantScreen:
         return number
 
     def _counters(self, view: str) -> str:
-        runs = len(self._counts)
-        return "" if view in ("fixation", "imagine", "guess", "judge") else f"{self._run} / {runs}"
+        return "" if view in ("fixation", "imagine", "guess", "judge") else self._say("part")
 
     def _trials_of(self, session: str) -> dict[int, int]:
         counts = trials_per_run(self.protocol, session_trials(self.protocol)[session])

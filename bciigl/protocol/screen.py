@@ -38,6 +38,7 @@ _OF_ONE_OPTION = ("imagine_cued", "guess", "judge")
 # Instructions are put together from the sentences that fit the protocol, so that none is wrong.
 _LANGUAGES = {
     "en": {
+        "part": "Part {run} of {runs}",
         "imagine": "Imagine",
         "imagine_cued": "Imagine: {option}",
         "guess": "Guess: {option}",
@@ -59,6 +60,7 @@ _LANGUAGES = {
         "only seen": "Just look at it; there is nothing else to do.",
     },
     "de": {
+        "part": "Teil {run} von {runs}",
         "imagine": "Vorstellen",
         "imagine_cued": "Vorstellen: {option}",
         "guess": "Geraten: {option}",
@@ -84,6 +86,7 @@ _LANGUAGES = {
         "only seen": "Schauen Sie es einfach an; mehr ist nicht zu tun.",
     },
     "fr": {
+        "part": "Partie {run} sur {runs}",
         "imagine": "Imaginez",
         "imagine_cued": "Imaginez\u00a0: {option}",
         "guess": "Réponse\u00a0: {option}",
@@ -109,6 +112,7 @@ _LANGUAGES = {
         "only seen": "Regardez-la simplement\u00a0; il n'y a rien d'autre à faire.",
     },
     "es": {
+        "part": "Parte {run} de {runs}",
         "imagine": "Imagine",
         "imagine_cued": "Imagine: {option}",
         "guess": "Respuesta: {option}",
@@ -157,6 +161,7 @@ def texts(protocol: Protocol) -> dict[str, str]:
     }
     own = {name: getattr(screen, name) for name in TEXTS}
     used = {name: built_in[name] if text is None else text for name, text in own.items()}
+    used["part"] = words["part"]
     if _judged_at_once(protocol):
         used["guess"] = used["judge"] = f"{used['guess']}\n{used['judge']}"
     return used

@@ -107,16 +107,16 @@ def test_a_session_is_shown_in_the_protocol_s_own_words():
 def test_runs_are_counted_where_nothing_is_to_be_done():
     screen = screen_of()
     screen.begin_run(2)
-    assert shown(screen, "small") == ("2 / 2",)
+    assert shown(screen, "small") == ("Part 2 of 2",)
     screen.pause(True, running=False)
-    assert shown(screen, "small") == ("2 / 2",)
+    assert shown(screen, "small") == ("Part 2 of 2",)
     for kind, content in (("imagination", None), ("perception", "apple"), ("judgment", None)):
         screen.mirror(event(screen, kind, content))
         assert shown(screen, "small") == ("",)
     screen.fixate()
     assert shown(screen, "small") == ("",)
     screen.begin_run(1, "test")  # a simulation that is watched has such runs, too
-    assert shown(screen, "small") == ("1 / 1",)
+    assert shown(screen, "small") == ("Part 1 of 1",)
 
 
 def test_pages_learn_how_all_is_to_look_and_which_keys_count():

@@ -161,7 +161,7 @@ def test_a_rehearsal_begins_when_the_operator_says_so():
         assert state["controls"] == ["pause", "stop", "bad", "truth"]
         # It is asked for once.
         session.begun(run=2)
-        assert session.stage.screen.snapshot()["small"] == "2 / 2"
+        assert session.stage.screen.snapshot()["small"] == "Part 2 of 2"
 
 
 def test_a_session_at_a_scanner_waits_for_the_participant_s_screen():
@@ -213,9 +213,9 @@ def test_the_screen_of_a_session_without_a_gate_counts_runs_and_trials(kind):
     state = SessionState(protocol, kind, SLOW, sessions=("train", "test"))
     with Stage(state, port=0, folder=None) as stage:
         for session, run, trials, small_text in [
-            ("train", 1, 4, "1 / 2"),
-            ("train", 2, 3, "2 / 2"),
-            ("test", 1, 3, "1 / 1"),
+            ("train", 1, 4, "Part 1 of 2"),
+            ("train", 2, 3, "Part 2 of 2"),
+            ("test", 1, 3, "Part 1 of 1"),
         ]:
             place = {"session": session, "run": run}
             stage.line({**place, "begun": True})
