@@ -15,7 +15,7 @@ from bciigl.cli.main import cli
 
 # Time never decides a test; fixtures that examples share hold nothing an example changes.
 # Few examples where someone waits for them, many where nobody does.
-for profile, examples in {"bciigl": 15, "ci": 60}.items():
+for profile, examples in {"bciigl": 10, "ci": 60}.items():
     settings.register_profile(
         profile,
         max_examples=examples,

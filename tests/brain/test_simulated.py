@@ -233,9 +233,9 @@ def test_memory_does_not_grow_with_the_frames(small):
         tracemalloc.stop()
         return size
 
-    few, many = peak(4), peak(14)
-    # one volume has 50 kB; 180 more frames may cost a few numbers each, not a volume
-    assert many - few < 180 * 100
+    few, many = peak(4), peak(9)
+    # one volume has 50 kB; 90 more frames may cost a few numbers each, not a volume
+    assert many - few < 90 * 100
 
 
 def test_motion_shifts_the_brain_of_whole_volumes(small):

@@ -147,8 +147,9 @@ def test_what_is_printed_has_tables_averages_notes_and_where_results_are(once, t
     assert "reading datasets: 2 of 2" in result.stderr and "learning: 8 of 8" in result.stderr
 
 
-def test_feedback_can_be_chosen_and_data_given_twice(bciigl, two, tmp_path, monkeypatch):
+def test_feedback_can_be_chosen_and_data_given_twice(bciigl, once, two, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(once[0], tmp_path / "table1")
     document = json.loads(
         bciigl(
             *("reproduce", "table1", "--data", two / "letters.csv", "--data", two / "flowers.npz"),
@@ -193,20 +194,24 @@ def test_the_same_command_again_runs_nothing_anew_and_more_repeats_add(once, tab
 
 
 def test_shares_and_processes_add_up_to_the_same(once, table1, tmp_path):
-    first = table1("--repeats", 1, "--cell", "1/2", "--jobs", 1)
+    arguments = ("--repeats", 1, "--feedback", "coded", "--cell")
+    first = table1(*arguments, "1/2", "--jobs", 1)
     assert (first.exit_code, "dataset" in first.stdout) == (0, False)
-    assert f"2 of 4 cells are still to be run in {tmp_path / 'out'}" in first.stderr
-    assert len(digests(tmp_path / "out" / "cells")) == 2
-    second = table1("--repeats", 1, "--cell", "2/2", "--json")
-    assert (second.exit_code, second.stdout) == (0, once[1].stdout)
+    assert f"1 of 2 cells are still to be run in {tmp_path / 'out'}" in first.stderr
+    assert len(digests(tmp_path / "out" / "cells")) == 1
+    second = table1(*arguments, "2/2", "--json")
+    assert second.exit_code == 0
+    expected = [each for each in json.loads(once[1].stdout) if each["feedback"] == "coded"]
+    assert json.loads(second.stdout) == expected
     assert "still to be run" not in second.stderr
-    assert digests(tmp_path / "out" / "cells") == digests(once[0] / "cells")
+    cells = digests(tmp_path / "out" / "cells")
+    assert len(cells) == 2 and cells.items() <= digests(once[0] / "cells").items()
 
 
-def test_the_folder_of_another_study_is_refused_and_left_alone(bciigl, table1, tmp_path):
-    assert table1("--repeats", 1, "--feedback", "coded").exit_code == 0
+def test_the_folder_of_another_study_is_refused_and_left_alone(once, bciigl, table1, tmp_path):
+    shutil.copytree(once[0], tmp_path / "out")
     before = digests(tmp_path / "out")
-    line = refusal(table1("--repeats", 1, "--feedback", "coded", "--seed", 3))
+    line = refusal(table1("--repeats", 1, "--seed", 3))
     assert "has the results of another study: seed is 0 there, 3 here" in line
     images = write_images(tmp_path / "digits.npz")
     arguments = ("--data", images, "--out", tmp_path / "out", "--repeats", 1, "--jobs", 1)
@@ -225,24 +230,26 @@ def test_another_seed_has_other_guesses_and_with_data_no_network_is_asked(once, 
     assert offline == []
 
 
-def test_data_that_have_changed_are_another_dataset(table1, tmp_path):
+def test_data_that_have_changed_are_another_dataset(once, table1, tmp_path):
+    shutil.copytree(once[0], tmp_path / "out")
     data = write_two(tmp_path / "data")
-    arguments = ("--repeats", 1, "--feedback", "coded", "--json")
-    table1(*arguments, data=data)
     write_csv(data / "letters.csv", rows=63, classes=4, seed=1)
-    result = table1(*arguments, data=data)
+    result = table1("--repeats", 1, "--feedback", "coded", "--json", data=data)
     assert [each["n"] for each in json.loads(result.stdout)] == [60] * 3 + [63] * 3
-    assert "1 finished repeats" in result.stderr
-    assert len(digests(tmp_path / "out" / "cells")) == 3
+    # That of the former letters, and both of the other feedback.
+    assert "3 finished repeats" in result.stderr
+    assert len(digests(tmp_path / "out" / "cells")) == 5
 
 
 def test_datasets_that_are_not_fit_are_told_and_the_others_run(table1, tmp_path):
-    data = write_two(tmp_path / "data")
+    data = tmp_path / "data"
+    data.mkdir()
+    write_npz(data / "flowers.npz", rows=60, openml_id=IRIS)
     write_npz(data / "coins.npz", rows=60, classes=2)
     features, label = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([0, 1, 2], 20)
     np.savez(data / "mostly.npz", X=features, y=np.where(np.arange(60) < 36, 0, label))
     result = table1("--repeats", 1, "--feedback", "coded", "--json", data=data)
-    assert {each["dataset"] for each in json.loads(result.stdout)} == {IRIS, "letters"}
+    assert {each["dataset"] for each in json.loads(result.stdout)} == {IRIS}
     told = [line for line in result.stderr.splitlines() if line.startswith("left out: ")]
     assert told == [
         "left out: coins (coins): it has 2 classes; 3 are needed",

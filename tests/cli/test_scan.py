@@ -9,14 +9,14 @@ from bciigl.source.volumes import VolumeReader
 
 @pytest.mark.parametrize(("kind", "ending"), [("nifti", "nii"), ("dicom", "dcm")])
 def test_volumes_are_written_alone(bciigl, write, tmp_path, kind, ending):
-    path = write(dump(short(task__trials=1)))
+    path = write(dump(short(task__trials=1, timing__tr=3.0, timing__burn_in=3.0)))
     given = ("--speed", 1000, "--alone", "--motion", 1, "--set", "live.dummies=1")
     done = bciigl("scan", path, "--to", tmp_path / "volumes", "--format", kind, *given)
     assert done.exit_code == 0, done.stderr
     volumes = sorted((tmp_path / "volumes").glob(f"*.{ending}"))
-    assert len(volumes) == 19  # 12 s and a trial of 15 s, and one more
+    assert len(volumes) == 7  # 3 s and a trial of 15 s, and one more
     (last,) = VolumeReader().read(volumes[-1])
-    assert (last.number, last.tr, last.data.shape) == (19, 1.5, (53, 63, 46))
+    assert (last.number, last.tr, last.data.shape) == (7, 3.0, (53, 63, 46))
     assert "times as fast as a real scanner" in done.stderr
 
 

@@ -71,7 +71,7 @@ def test_result_is_plain_data_of_its_cell(found):
 def test_rule_of_the_cell_is_used_and_a_known_name_will_do(found, monkeypatch):
     assert replace(MINE.cells[0], rule=None).run() == found
     monkeypatch.setitem(RULES, "mine", echo)
-    cell = study(MINE.datasets[0], feedback=("mine",), learners=LEARNERS).cells[0]
+    cell = study(MINE.datasets[0], feedback=("mine",), learners=("cb",)).cells[0]
     monkeypatch.undo()
     assert cell.run()["feedback"] == "mine"
     with pytest.raises(LabelledError, match="unknown feedback rule 'mine'"):

@@ -46,6 +46,12 @@ def few_trees():
     module.published_forests.cache_clear()
 
 
+@pytest.fixture
+def one_tree(monkeypatch):
+    """Grow one tree, for what does not depend on how many there are."""
+    monkeypatch.setattr(module, "TREES", 1)
+
+
 def made_up(number, seed=0, told="max_fisher_discrim"):
     """Return datasets whose success follows from one meta-feature, all others being noise."""
     rng = np.random.default_rng(seed)
@@ -156,7 +162,7 @@ def test_feature_that_tells_success_is_found():
     }
 
 
-def test_subsets_are_by_examples_a_class_and_two_classes_are_left_out():
+def test_subsets_are_by_examples_a_class_and_two_classes_are_left_out(one_tree):
     points = made_up(40)
     small = [each for each in points if each["n_by_k"] <= 200]
     medium = [each for each in points if each["n_by_k"] <= 1000]
@@ -166,7 +172,7 @@ def test_subsets_are_by_examples_a_class_and_two_classes_are_left_out():
     assert sizes == [40, len(medium), len(small), 40, 40]
 
 
-def test_success_begins_at_seven_tenths():
+def test_success_begins_at_seven_tenths(one_tree):
     points = with_relative(made_up(20), [0.7] * 8 + [np.nextafter(0.7, 0)] * 12)
     found = forest("mine", points, NAMES)
     assert (found.datasets, found.successes) == (20, 8)
@@ -189,7 +195,7 @@ def test_variants_of_the_same_data_stay_in_one_fold():
     assert forest("mine", points, ["n"], groups=[each["n"] for each in points]).f1 < 0.75
 
 
-def test_there_are_fewer_folds_where_successes_are_few():
+def test_there_are_fewer_folds_where_successes_are_few(one_tree):
     points = with_relative(made_up(30), [0.9] * 3 + [0.2] * 27)
     assert forest("mine", points, NAMES).folds == 3
     assert forest("mine", points, NAMES, groups=[0, 0, *range(1, 29)]).folds == 2

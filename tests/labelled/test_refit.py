@@ -225,7 +225,7 @@ def test_a_model_that_does_not_know_that_one_is_right_is_always_fitted_anew(
 
 
 def test_example_3_is_solved():
-    told = example_3(1000)
+    told = example_3(600)
     learner = fitted(told)
     # nothing is random but the guesses
     assert told.accuracy(learner) == told.decoding(learner) == 1

@@ -1,6 +1,7 @@
 """AI-IGL learns without labels what can be learned, and says so where it cannot."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,12 @@ def fitted(told, *, propensity=None, catch=None, **parameters):
     return ActionInclusiveIGL(**parameters).fit(
         *told.seen, run=told.run, propensity=propensity, catch=catch
     )
+
+
+@cache
+def usual():
+    """Return a learner of the usual session; not to be changed."""
+    return fitted(session())
 
 
 def share_of_the_oracle(learner, told, fresh):
@@ -51,8 +58,7 @@ def test_it_is_as_good_as_a_classifier_with_all_labels(law):
 
 
 def test_rewards_are_decoded():
-    told, fresh = session(0), session(1)
-    learner = fitted(told)
+    learner, fresh = usual(), session(1)
     # 4 SD between match and mismatch: 2.3 % errors are unavoidable
     assert fresh.decoding(learner) > 0.95
     probability = learner.decode(fresh.feedback, fresh.action)
@@ -93,7 +99,7 @@ def test_the_papers_method_learns_clear_rewards_and_is_never_trusted():
 
 def test_offsets_of_runs_do_not_matter_where_runs_are_given():
     calm, shifted = session(), session(offset=20)
-    first, second = fitted(calm), fitted(shifted)
+    first, second = usual(), fitted(shifted)
     # centring takes offsets away to rounding
     np.testing.assert_allclose(first.policy_, second.policy_, rtol=1e-6, atol=1e-8)
     chosen = first.predict(calm.context, run=calm.run)
@@ -104,16 +110,14 @@ def test_units_and_origin_of_features_do_not_matter():
     told = session()
     moved = told._replace(context=1e6 * told.context + 1e3, feedback=1e-6 * told.feedback - 5)
     np.testing.assert_array_equal(
-        fitted(told).predict(told.context), fitted(moved).predict(moved.context)
+        usual().predict(told.context), fitted(moved).predict(moved.context)
     )
 
 
 def test_names_of_runs_do_not_matter():
     told = session()
-    first, second = (
-        ActionInclusiveIGL().fit(*told.seen, run=run) for run in (told.run, 10 * told.run + 3.5)
-    )
-    np.testing.assert_array_equal(first.policy_, second.policy_)
+    renamed = ActionInclusiveIGL().fit(*told.seen, run=10 * told.run + 3.5)
+    np.testing.assert_array_equal(usual().policy_, renamed.policy_)
 
 
 @pytest.mark.parametrize("one_right", [True, False])
@@ -338,7 +342,7 @@ def test_features_that_do_not_vary_or_repeat_are_borne():
 
 def test_the_diagnosis_has_a_line_for_each_action():
     told = session()
-    found = fitted(told).diagnose()
+    found = usual().diagnose()
     assert isinstance(found, Diagnosis)
     assert [each.trials for each in found.actions] == np.bincount(told.action).tolist()
     for each in found.actions:
@@ -383,8 +387,7 @@ def test_bad_input_is_refused_in_words(message):
 
 
 def test_decoding_refuses_actions_that_there_are_not():
-    told = session()
-    learner = fitted(told)
+    told, learner = session(), usual()
     with pytest.raises(InputError, match="action must be from 0 to 2, got 1 to 3"):
         learner.decode(told.feedback, told.action + 1)
     with pytest.raises(InputError, match="action must have one row for each of 600 trials, got 5"):
@@ -392,8 +395,7 @@ def test_decoding_refuses_actions_that_there_are_not():
 
 
 def test_another_number_of_features_is_refused_by_the_name_of_the_array():
-    told = session()
-    learner = fitted(told)
+    told, learner = session(), usual()
     with pytest.raises(InputError, match="context must have 8 features, got 3"):
         learner.predict(told.context[:, :3])
     with pytest.raises(InputError, match="feedback must have 8 features, got 3"):

@@ -1,5 +1,7 @@
 """Reward discovery: what is planted is found, what is not there is not."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from interactions import interactions, planted, session
@@ -23,6 +25,14 @@ def of_session(told, one_right=True):
     return task_of(prepare(*told.seen, run=told.run, n_actions=told.right.shape[1]), one_right)
 
 
+@cache
+def found_in(seed=0, **law):
+    """Return planted interactions, their task and what is found in it; not to be changed."""
+    told = planted(seed, **law)
+    task = task_of(told.data)
+    return told, task, discover(task)
+
+
 def chosen(found, context, scaling):
     return found.model.context_scores(scaling.apply(context)).argmax(axis=1)
 
@@ -39,13 +49,13 @@ def shares_of_the_ceiling(law, seeds):
     """Return the accuracy over that of a classifier with all labels, on fresh contexts."""
     shares = []
     for seed in range(seeds):
-        told = planted(seed, **law)
+        told, _, found = found_in(seed, **law)
         context, option = fresh(told)
         scaling = Scalings.of(told.data).context
         ceiling = SupervisedCeiling().fit(
             told.data.context, told.right.argmax(axis=1), run=told.data.run
         )
-        right = chosen(discover(task_of(told.data)), context, scaling) == option
+        right = chosen(found, context, scaling) == option
         shares.append(right.mean() / np.mean(ceiling.predict(context) == option))
     return np.array(shares)
 
@@ -88,9 +98,8 @@ def test_nothing_is_told_of_unseen_trials_where_there_is_nothing(law, seeds):
 
 def test_planted_rewards_are_told_of_unseen_trials():
     for seed in range(3):
-        told = planted(seed)
-        task = task_of(told.data)
-        evidence = discover(task).unseen
+        told, task, found = found_in(seed)
+        evidence = found.unseen
         assert t_of(evidence, task.data) > 3
         # match and mismatch are 3.3 SDs apart: 5 % errors are unavoidable where all is known
         right = (evidence.reward(task.data.action) > 0.5) == told.reward
@@ -133,8 +142,7 @@ def test_of_a_fold_whose_contexts_go_with_nothing_nothing_is_told():
 
 
 def test_unseen_evidence_is_that_of_the_models_without_the_fold():
-    task = task_of(planted(0).data)
-    found = discover(task)
+    _, task, found = found_in(0)
     data = found.search.centred()
     assert len(found.without) == 5
     for fold, model in enumerate(found.without):
@@ -245,10 +253,10 @@ def test_an_action_never_taken_does_not_spoil_the_others():
 
 
 def test_features_and_their_units_do_not_matter_where_they_are_given():
-    told = planted(0)
+    told, _, first = found_in(0)
     scale = np.exp(np.random.default_rng(0).uniform(-2, 2, 64))
     moved = told.data._replace(context=told.data.context * 1e6 + 3)
-    first, second = (discover(task_of(each)) for each in (told.data, moved))
+    second = discover(task_of(moved))
     np.testing.assert_allclose(first.belief, second.belief, atol=1e-6)
     # units of single features are a matter of a covariance that has to be learned
     uneven = told.data._replace(feedback=told.data.feedback * scale)
@@ -258,8 +266,9 @@ def test_features_and_their_units_do_not_matter_where_they_are_given():
 
 def test_how_alike_imagining_and_seeing_are():
     # patterns of 64 features have 1/8 in common by chance, more than noise would have
-    for alike, least, most in ((0.9, 4, np.inf), (0.0, -4, 4), (-0.9, -np.inf, -4)):
-        found = discover(task_of(planted(0, alike=alike).data))
+    laws = ({"alike": 0.9}, 4, np.inf), ({}, -4, 4), ({"alike": -0.9}, -np.inf, -4)
+    for law, least, most in laws:
+        *_, found = found_in(0, **law)
         assert least < found.search.resemblance_t(found.unseen) < most
         # whatever they are alike, no other option is more alike: 4 SDs of chance would be
         assert 0 <= found.search.resemblance(found.belief)[1] < 4
@@ -295,8 +304,7 @@ def test_means_are_learned_from_what_was_seen_as_far_as_it_is_alike():
 
 
 def test_what_is_told_is_less_where_rates_do_not_fit():
-    task = task_of(planted(0).data)
-    found = discover(task)
+    _, task, found = found_in(0)
     for rate in (task.rate, 1 - task.rate):
         told = Search(task._replace(rate=rate), Family()).told(found.judged)
         misfit = rate_misfit(found.judged, rate, task.weight)

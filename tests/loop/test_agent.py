@@ -206,7 +206,7 @@ def test_agent_learns_within_a_run_each_time_that_some_trials_are_over():
 
 def test_explore_then_commit_never_explores_after_its_uniform_runs():
     agent = make_agent(Settings(policy="explore-then-commit", uniform_runs=2, epsilon=0.9), 3, 8)
-    for run in range(6):
+    for run in range(4):
         go_on(agent, LIVED, run)
         choices = [agent.act(each) for each in LIVED.context[LIVED.run == run]]
         expected = {(1 / 3, True)} if run < 2 else {(1.0, False)}

@@ -1,5 +1,7 @@
 """What agents see and learners get, run by run, as more is known of the person and the noise."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from kills import digests
@@ -8,7 +10,6 @@ from recordings import LEARNS, Stopped, small, some_policy, stop_after
 from bciigl.base.arrays import read_arrays
 from bciigl.estimate import UNCALIBRATED, Calibration, contexts, feedback, feedback_so_far
 from bciigl.loop import Agent, record, resume
-from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError, open_dataset
 from bciigl.recording.calibration import calibration_of, read_calibration, write_calibration
 from bciigl.recording.layout import CALIBRATION, ESTIMATES, POLICY
@@ -38,11 +39,22 @@ def seen(dataset: Dataset, session: str, run: int) -> Calibration:
     return calibration_of(of_run(dataset, session, run, "interactions"), dataset.folder)
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Callable[[str], Dataset]:
+    """Return the recording of a kind, made once; not to be changed."""
+    root = tmp_path_factory.mktemp("recorded")
+
+    def of(kind: str) -> Dataset:
+        if not (root / kind).exists():
+            record(KINDS[kind], root / kind)
+        return open_dataset(root / kind)
+
+    return of
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_estimates_can_be_computed_again_from_what_is_recorded(kind, tmp_path):
-    mine: Protocol = KINDS[kind]
-    record(mine, tmp_path / "out")
-    dataset = open_dataset(tmp_path / "out")
+def test_all_estimates_can_be_computed_again_from_what_is_recorded(kind, recorded):
+    mine, dataset = KINDS[kind], recorded(kind)
     for session, numbers in {"train": [1, 2], "test": [1]}.items():
         for run in numbers:
             frames, known = dataset.frames(session, run), seen(dataset, session, run)
@@ -56,9 +68,8 @@ def test_all_estimates_can_be_computed_again_from_what_is_recorded(kind, tmp_pat
             np.testing.assert_array_equal(anew["feedback"], feedback(frames, mine, final))
 
 
-def test_a_run_is_estimated_with_what_the_training_runs_before_it_told(tmp_path):
-    record(KINDS["shared"], tmp_path / "out")
-    dataset = open_dataset(tmp_path / "out")
+def test_a_run_is_estimated_with_what_the_training_runs_before_it_told(recorded):
+    dataset = recorded("shared")
     assert seen(dataset, "train", 1) == UNCALIBRATED
     later = [seen(dataset, "train", run) for run in (2, 3)]
     assert not same(*later)

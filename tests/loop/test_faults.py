@@ -140,6 +140,7 @@ def test_file_that_had_its_size_before_its_content_is_read_again(tmp_path, patie
     assert log(live, 1) in ([], [("10", "has changed since it was read")])
 
 
+@pytest.mark.slow
 def test_run_keeps_to_the_series_that_began_first(tmp_path, patience):
     patience(10.0)
     plan = {(run, number): also(other_series) for run in (1, 2) for number in range(1, FRAMES + 1)}

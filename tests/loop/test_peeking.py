@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reachable import holds, reachable, sequences
-from recordings import policy_of, small
+from recordings import small, some_policy
 
 from bciigl.base.seeds import Seed
 from bciigl.brain import Brain, Event, Scanner, Trials
@@ -89,11 +89,12 @@ def peeked(request, tmp_path_factory) -> tuple[dict[str, list], Path]:
         task={**LONG, "catch": {"share": 0.2}},
         human={"imagination_lapse": 0.2, "judgment_lapse": 0.2},
         evaluation={"test_trials": 12},
+        brain={"region": {"size": 2}},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"bciigl.loop.agent.{kind.__name__}", keeps(kind, given))
         patch.setattr("bciigl.loop.session.Agent", keeps(Agent, given))
-        record(mine, out, policy=policy_of(mine))
+        record(mine, out, policy=some_policy(3, 8) if policy == "fixed" else None)
     return given, out
 
 

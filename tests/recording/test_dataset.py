@@ -107,7 +107,7 @@ def test_dataset_without_estimates_in_files_of_their_own_is_read(folder):
 
 
 def test_truth_of_a_session_fits_its_guesses(tmp_path):
-    protocol = small(task={"options": [7, "b c", "é"], "trials": 40, "trials_per_run": 11})
+    protocol = small(task={"options": [7, "b c", "é"], "trials": 20, "trials_per_run": 11})
     record(protocol, tmp_path / "dataset")
     dataset = open_dataset(tmp_path / "dataset")
     for seen, truth in dataset.sessions.values():

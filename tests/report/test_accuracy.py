@@ -285,24 +285,31 @@ def test_words_are_on_the_x_axis_in_their_order_and_not_connected():
 
 
 @pytest.mark.parametrize(
-    ("values", "noise", "drawn", "said"),
+    ("isi", "values", "noise", "drawn", "said"),
     [
         (
+            [7, 8, 9],
             [0.5, 0.7],
             [0.1, 0.3, 1.0, 2.0],
             [0.3, 1.0, 2.0] * 2,
             "Of 8 panels the 6 at noise 0.3, 1",
         ),
-        (range(1, 8), [0.1, 0.3], [0.3] * 6, "Of 14 panels the first 6 at noise 0.3 are drawn"),
+        (
+            range(7, 15),
+            range(1, 8),
+            [0.1, 0.3],
+            [0.3] * 6,
+            "Of 14 panels the first 6 at noise 0.3 are drawn",
+        ),
     ],
 )
-def test_of_many_panels_those_with_most_noise_are_drawn(values, noise, drawn, said):
-    vary = {"timing.isi": list(range(7, 15)), "brain.cnr": list(values)}
+def test_of_many_panels_those_with_most_noise_are_drawn(isi, values, noise, drawn, said):
+    vary = {"timing.isi": list(isi), "brain.cnr": list(values)}
     drawing = accuracy_drawing(table(vary=vary, study={"noise": noise, "repeats": 1}))
     titles = [axis.get_title().split()[1] for axis in visible(drawing.figure)]
     assert titles == [f"{each:g}," for each in drawn]
     assert said in drawing.caption and "are in the table" in drawing.caption
-    assert len(drawing.columns["noise"]) == 8 * len(values) * len(noise)
+    assert len(drawing.columns["noise"]) == len(isi) * len(values) * len(noise)
 
 
 @pytest.mark.parametrize("missing", [(7.0, 0.05), (8.0, 0.05), (8.0, 0.3)])

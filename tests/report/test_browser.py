@@ -12,6 +12,9 @@ from bciigl.study import rows
 from bciigl.study.controls import PERMUTED, SILENCED
 from bciigl.study.example import keep_example, open_example
 
+# What pages say is tested without one.
+pytestmark = pytest.mark.slow
+
 FITS = "document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth"
 FONT = "parseFloat(getComputedStyle(document.body).fontSize)"
 DECODED = "Array.from(document.images, each => each.complete && each.naturalWidth > 0)"

@@ -23,7 +23,7 @@ TASK = {"trials": 12, "trials_per_run": 6}
 
 
 def session(folder, group="participant", **sections):
-    dataset = write_live(folder, small(**{"task": TASK, **sections}), group)
+    dataset = write_live(folder, small(**{"task": TASK, "learners": ["ai_igl"], **sections}), group)
     learn_and_keep(dataset)
     return load(dataset)
 
@@ -32,10 +32,10 @@ def answers(view):
     return {each.number: each for each in checklist(view)}
 
 
-@pytest.fixture
-def view(tmp_path):
-    """Return a live session of a participant."""
-    return session(tmp_path / "out")
+@pytest.fixture(scope="module")
+def view(tmp_path_factory):
+    """Return a live session of a participant, which tests do not change."""
+    return session(tmp_path_factory.mktemp("checklist") / "out")
 
 
 def test_all_items_are_there_and_none_is_empty(view):
@@ -64,11 +64,17 @@ def test_the_dataset_answers_what_it_knows(view):
     assert not found["6a"].known
 
 
-def test_controls_are_told_and_the_condition_is_not(tmp_path):
-    plain = answers(session(tmp_path / "plain"))
+def test_controls_are_told_and_the_condition_is_not(tmp_path, view):
+    plain = answers(view)
     assert "not run in one of several conditions" in plain["2a"].known
     assert not plain["2b"].known
-    view = session(tmp_path / "out", agent={"policy": "epsilon-greedy"}, human={"key_press": True})
+    with_controls = {
+        "task": {**TASK, "catch": {"share": 0.25}},
+        "agent": {"policy": "epsilon-greedy"},
+        "human": {"key_press": True},
+    }
+    view = session(tmp_path / "out", **with_controls)
+    assert "not run in one of several conditions" in answers(view)["2a"].known
     told = []
     for condition in ('{"yoked": null}', '{"yoked": "other"}'):
         (view.dataset.folder / CONDITION).write_text(condition)
@@ -78,8 +84,7 @@ def test_controls_are_told_and_the_condition_is_not(tmp_path):
     assert "neither printed nor logged" in told[0]["2b"].known
     assert "probabilities of guesses can tell" in told[0]["2c"].known
     assert "given by key" in told[0]["6a"].known
-    catch = {"task": {**TASK, "catch": {"share": 0.25}}}
-    assert "catch trials (25 % of all)" in answers(session(tmp_path / "c", **catch))["2a"].known
+    assert "catch trials (25 % of all)" in told[0]["2a"].known
 
 
 def test_a_rehearsal_says_that_its_scanner_was_simulated(tmp_path):

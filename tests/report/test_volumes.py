@@ -24,10 +24,17 @@ NOT_OF_PEOPLE = ("simulated", "noise 0.05", "fmrisim (Ellis", "bciigl simulate",
 """What the report of a participant does not say."""
 
 
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    """Return a live dataset of two runs with 116 volumes each, which tests do not change."""
+    folder = tmp_path_factory.mktemp("volumes") / "made up"
+    return write_live(folder, small(task=TRIALS, live={"dummies": 4}, learners=["ai_igl"]))
+
+
 @pytest.fixture
-def made_up(tmp_path):
-    """Return a live dataset of two runs with 116 volumes each."""
-    return write_live(tmp_path / "made up", small(task=TRIALS, live={"dummies": 4}))
+def own(made_up, tmp_path):
+    """Return a copy of it that may be changed."""
+    return open_dataset(shutil.copytree(made_up.folder, tmp_path / "own"))
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +84,8 @@ def test_sessions_without_a_scanner_have_no_volumes(tmp_path):
     assert read_volumes(open_dataset(tmp_path / "out")) is None
 
 
-def test_damaged_confounds_are_named(made_up):
-    path = next(made_up.folder.rglob(f"*run-02_{CONFOUNDS}"))
+def test_damaged_confounds_are_named(own):
+    path = next(own.folder.rglob(f"*run-02_{CONFOUNDS}"))
     lines = path.read_text().splitlines(keepends=True)
     for content, reason in {
         "".join(lines[:-1]): "should have 116 rows, got 115",
@@ -86,7 +93,7 @@ def test_damaged_confounds_are_named(made_up):
     }.items():
         path.write_text(content)
         with pytest.raises(DatasetError, match=f"{path.name}: {reason}"):
-            read_volumes(made_up)
+            read_volumes(own)
 
 
 def test_volumes_in_words_and_in_a_table(made_up):
@@ -153,7 +160,9 @@ def test_what_only_simulated_people_do_is_not_said_of_others(tmp_path):
     lapses = {"human": {"judgment_lapse": 0.1}, "population": {"brain.cnr": [0.3, 0.8]}}
     told = {}
     for group in ("participant", "simulated"):
-        dataset = write_live(tmp_path / group, small(task=TRIALS, **lapses), group)
+        dataset = write_live(
+            tmp_path / group, small(task=TRIALS, learners=["ai_igl"], **lapses), group
+        )
         learn_and_keep(dataset)
         told[group] = titled(dataset)["Methods"].paragraphs[0]
     for words in ("vice versa", "People differed", "autoregressive noise", "peaked at"):
@@ -190,12 +199,12 @@ def test_a_rehearsal_can_be_scored_with_the_truth_beside_its_volumes(rehearsed, 
     assert "agents_guesses" in [each.name for each in titled(scored)["Learning"].drawings]
 
 
-def test_methods_tell_of_conditions_but_not_which(made_up):
-    learn_and_keep(made_up)
+def test_methods_tell_of_conditions_but_not_which(own):
+    learn_and_keep(own)
     told = []
     for condition in ('{"yoked": null}', '{"yoked": "other"}'):
-        (made_up.folder / CONDITION).write_text(condition)
-        told.append(titled(made_up)["Methods"].paragraphs[0])
+        (own.folder / CONDITION).write_text(condition)
+        told.append(titled(own)["Methods"].paragraphs[0])
     assert told[0] == told[1]
     assert "The agent of the real condition guessed uniformly" in told[0]
     assert "In the control condition the guesses of another session" in told[0]

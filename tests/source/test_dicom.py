@@ -239,7 +239,7 @@ def test_truncated_files_are_refused(tmp_path):
     files += write_slices(tmp_path, DATA[:1], AFFINE, "ge")[0][:1]
     for path in files:
         content = path.read_bytes()
-        for length in {*np.linspace(0, len(content) - 1, 60).astype(int), len(content) - 1}:
+        for length in {*np.linspace(0, len(content) - 1, 25).astype(int), len(content) - 1}:
             (tmp_path / "cut.dcm").write_bytes(content[:length])
             with pytest.raises(VolumeError):
                 pytest.fail(f"{length}: {VolumeReader().read(tmp_path / 'cut.dcm')}")
@@ -253,7 +253,7 @@ def test_damaged_bytes_give_an_error_or_a_volume(tmp_path):
     refused = 0
     for path in files:
         content = np.frombuffer(path.read_bytes(), np.uint8)
-        for _ in range(60):
+        for _ in range(25):
             damaged = content.copy()
             places = rng.integers(132, len(content), rng.integers(1, 6))
             damaged[places] = rng.integers(0, 256, len(places))
@@ -263,7 +263,7 @@ def test_damaged_bytes_give_an_error_or_a_volume(tmp_path):
                     assert volume.data.ndim == 3 and np.isfinite(volume.affine).all()
             except VolumeError:
                 refused += 1
-    assert 10 < refused < 170
+    assert 5 < refused < 70
 
 
 def test_damaged_mosaic_layout_is_refused(tmp_path):

@@ -45,7 +45,7 @@ def test_head_that_has_not_moved_gives_the_voxels_themselves(realigner):
     assert np.std(values - values_of(noisy)) < 0.05 * NOISE
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_known_moves_are_found_and_undone(realigner, seed):
     centre = realigner(BASE)[0].centre
     moved = random_movement(np.random.default_rng(seed), centre, 0.5, 2)
@@ -60,7 +60,7 @@ def test_known_moves_are_found_and_undone(realigner, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("size", [10, 12, 20])
+@pytest.mark.parametrize("size", [10, 20])
 def test_jumps_are_found(realigner, size, seed):
     moved = random_movement(np.random.default_rng(seed), PLACES.mean(axis=0), size, size)
     found, _ = realigner(scanned(moved))
@@ -110,6 +110,13 @@ def test_voxels_that_left_the_field_of_view_are_not_numbers():
     assert all(np.isfinite(realigner(each)[1]).all() for each in noisy)
 
 
+@pytest.fixture(scope="module")
+def moved(realigner):
+    """Return a volume of a head that has moved, and what is found of it."""
+    volume = scanned(random_movement(np.random.default_rng(0), PLACES.mean(axis=0), 3, 3))
+    return volume, realigner(volume)
+
+
 NOT_NUMBERS, LOWER_HALF, UNLIKE = (
     BASE.copy(),
     BASE.copy(),
@@ -132,9 +139,8 @@ NOISE_ALONE = np.random.default_rng(0).normal(size=BASE.shape)
         (LOWER_HALF, UNLIKE),
     ],
 )
-def test_volume_of_wrong_content_is_refused_and_forgotten(realigner, wrong, message):
-    volume = scanned(random_movement(np.random.default_rng(0), PLACES.mean(axis=0), 3, 3))
-    expected = realigner(volume)
+def test_volume_of_wrong_content_is_refused_and_forgotten(realigner, moved, wrong, message):
+    volume, expected = moved
     with pytest.raises(RealignError, match=f"^volume: {message}"):
         realigner(wrong)
     found = realigner(volume)
@@ -163,7 +169,7 @@ def test_known_moves_of_a_real_recording_are_found():
     places = brain @ affine[:3, :3].T + affine[:3, 3]
     realigner = Realigner(data[..., 0], affine, brain[:64])
     rng = np.random.default_rng(11)
-    for volume, size in ((0, 0.5), (3, 1), (8, 2), (21, 2), (34, 10), (39, 12)):
+    for volume, size in ((0, 0.5), (8, 2), (34, 10), (39, 12)):
         unmoved, _ = realigner(data[..., volume])
         assert distance(unmoved.matrix, np.eye(4), places) < 0.3
         moved = random_movement(rng, places.mean(axis=0), size, size).matrix
