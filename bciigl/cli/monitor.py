@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from bciigl.base.errors import BciiglError
@@ -37,7 +39,7 @@ def monitor(dataset: str, speed: float, host: str, port: int | None) -> None:
     how = {"sessions": sessions, "blinded": has_condition(recorded)}
     state = SessionState(recorded.protocol, "recording", speed, **how)
     served = {"folder": None, "host": host, "port": port}
-    with pages(state, step="recorded trials", **served) as (stage, terminal, _):
+    with pages(state, step="recorded trials", announce=False, **served) as (stage, terminal, _):
         player = Player(recorded_lines(recorded), speed, stage.is_paused)
         state.elapsed = player.elapsed
 
@@ -48,4 +50,5 @@ def monitor(dataset: str, speed: float, host: str, port: int | None) -> None:
         player.play(take)
         stage.end()
         terminal.note("played; Ctrl-C ends the monitor")
-        stage.wait_for_end()
+        with suppress(KeyboardInterrupt):
+            stage.wait_for_end()

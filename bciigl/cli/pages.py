@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -67,7 +70,7 @@ def pages(
     """
     from bciigl.live.stage import Stage
 
-    with Stage(state, **how) as stage:
+    with _stoppable() as stop, Stage(state, stop=stop, **how) as stage:
         if announce:
             click.echo(f"participant's screen: {stage.server.link('screen')}", err=True)
         click.echo(f"operator's monitor:   {stage.server.link('monitor')}", err=True)
@@ -75,6 +78,26 @@ def pages(
             terminal = Terminal(state, note)
             stage.notify, stage.fallback = terminal.note, terminal.draw
             yield stage, terminal, progress
+
+
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], None]]:
+    """Give a function that stops this program as Ctrl-C does, from any thread.
+
+    It works by SIGTERM, since shells let programs in the background ignore SIGINT.
+    """
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+        yield silent
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield lambda: os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def watching(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -85,6 +84,7 @@ def rehearse(
     beside = Path(folder).absolute().parent
     if not beside.is_dir():
         raise BciiglError(f"--out: there is no folder {beside}")
+    click.echo("starting the simulated scanner ...", err=True)
     with tempfile.TemporaryDirectory(dir=beside, prefix=".volumes_") as made:
         volumes = Path(made, "volumes")
         given = Path(made, "protocol.yaml")
@@ -94,7 +94,7 @@ def rehearse(
         how["truth"] = lambda place: _truth(volumes, person, place)
         with (
             _scanner(given, paths, volumes, speed, motion) as scanner,
-            _stopped(),
+            _stopped(folder),
             pages(state, **how) as (stage, terminal, progress),
             Triggers(stage.draw) as triggers,
         ):
@@ -166,20 +166,14 @@ def _alive(scanner: subprocess.Popen, notify: Callable[[str], None]) -> Callable
 
 
 @contextmanager
-def _stopped() -> Iterator[None]:
+def _stopped(folder: str) -> Iterator[None]:
     """Say that a rehearsal was stopped; it cannot be resumed, for its scanner is gone."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     except KeyboardInterrupt:
-        click.echo("stopped; a rehearsal cannot be resumed, for its scanner has ended", err=True)
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        what = f"stopped; {folder} is not complete, and cannot be resumed: its scanner has ended"
+        click.echo(what, err=True)
+        raise SystemExit(130) from None  # as a shell tells Ctrl-C
 
 
 def _start_by_enter(start: Callable[[], None]) -> None:

@@ -133,6 +133,8 @@ def _begun(folder: str) -> tuple[SessionState, str]:
     from bciigl.loop.live import begun_session
 
     protocol, settings = begun_session(folder)
+    if settings["rehearsed"] and not Path(settings["volumes"]).is_dir():
+        raise BciiglError(f"{folder}: was a rehearsal, and its simulated scanner is gone")
     kind = "rehearsal" if settings["rehearsed"] else "session"
     blind = settings.get("condition") is not None
     state = SessionState(protocol, kind, settings["rehearsed"] or 1.0, blinded=blind)

@@ -7,6 +7,7 @@ or that was too slow for some messages, has missed nothing.
 import asyncio
 import ipaddress
 import json
+import os
 import secrets
 import socket
 import threading
@@ -309,5 +310,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
         try:
             return socket.create_server((host, wanted), family=family)
         except (OSError, OverflowError) as error:
-            problem = getattr(error, "strerror", None) or error
+            is_usual = (getattr(error, "errno", None) or 0) > 0
+            problem = os.strerror(error.errno) if is_usual else getattr(error, "strerror", error)
     raise BciiglError(f"pages cannot be served at {host}, port {port}: {problem}")

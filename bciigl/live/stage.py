@@ -89,14 +89,16 @@ class Stage:
         if kind is None:
             self.end()
         elif self.state.phase != "over":
+            self.state.note = ""
             self.state.enter("stopped")
-            self.screen.finish()
+            self.screen.pause(True, False)  # perhaps it is resumed: the person is not told goodbye
         self._learning.close()
         self.server.__exit__(kind, *_)
 
     def end(self) -> None:
         """Show that the session is over."""
         self._learning.finish()
+        self.state.note = ""
         self.state.enter("over")
         self.screen.finish()
 

@@ -206,7 +206,9 @@ class SessionState:
             run.guesses[number] = Guess(None, left_out="not shown")
         elif not trial.usable and trial.context.size:
             guess = run.guesses[number]
-            guess.left_out = guess.left_out or "volumes missing"
+            unseen = any(each["trial"] == number and not each["seen"] for each in run.events)
+            why = "not shown" if unseen else "volumes missing"
+            guess.left_out = guess.left_out or why
 
     def _take_fault(self, run: RunState, line: Line) -> None:
         number, what = line["number"], line["fault"]

@@ -192,6 +192,14 @@ def test_guesses_are_told_with_what_became_of_their_trials():
     assert (fourth["trial"], fourth["option"], fourth["left_out"]) == (4, None, "not shown")
 
 
+def test_a_trial_whose_judgment_was_not_shown_lacks_no_volumes():
+    state = state_of()
+    planned = float(timetable(state.protocol, 4, "train", 1).onsets["judgment"][0])
+    unseen = {**PLACE, "shown": "judgment", "planned": planned, "onset": None}
+    (found,) = told(state, decision(0, 0), unseen, over(0, 0, feedback=BAD))["guesses"]
+    assert found["left_out"] == "not shown"
+
+
 def test_trials_are_left_out_and_taken_back_in():
     state = state_of()
     out = {**PLACE, "left_out": 0, "why": "marked bad"}

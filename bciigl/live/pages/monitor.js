@@ -16,7 +16,7 @@ const PHASES = {
 };
 const STOPS = {
   session: "Ends the session now. What was recorded is kept, and the session can be resumed.",
-  rehearsal: "Ends the rehearsal now. What was recorded is kept.",
+  rehearsal: "Ends the rehearsal now. It is then not complete, and can be neither resumed nor reported.",
   simulation: "Ends the simulation now. It can be resumed.",
   recording: "Ends playing. The recording stays as it is.",
 };
@@ -69,6 +69,7 @@ function drawControls() {
   }
   const marked = Boolean(state) && thisTrial()?.left_out === "marked bad";
   $("bad").setAttribute("aria-pressed", marked);
+  if (state?.trial) tell("bad", `${marked ? "Take back the mark of" : "Mark"} trial ${state.trial}${marked ? "" : " bad"}`);
   $("truth").setAttribute("aria-pressed", Boolean(state?.truth_shown));
   if (!can("stop") && $("stop-dialog").open) $("stop-dialog").close();
 }
@@ -116,9 +117,11 @@ function drawHeader() {
   tell("speed", `${state.speed}x speed`);
   show("speed", state.speed !== 1 && state.speed !== null);
   document.body.dataset.phase = state.phase;
-  tell("phase", PHASES[state.phase] ?? state.phase);
-  tell("note", state.note);
-  $("note").title = state.note ?? "";
+  tell("phase", state.kind === "recording" && state.phase === "over" ? "Played to the end" : PHASES[state.phase] ?? state.phase);
+  const lost = state.phase === "paused" && state.trial && ["session", "rehearsal"].includes(state.kind);
+  const note = lost ? "Nothing is shown. The scanner goes on: trials are lost until you continue." : state.note;
+  tell("note", note);
+  $("note").title = note ?? "";
   tell("run", `${state.run ?? "–"} of ${state.runs ?? "–"}`);
   tell("trial", `${state.trial || "–"} of ${state.trials ?? "–"}`);
   tell("now", state.now?.words || "–");
@@ -148,14 +151,16 @@ function drawScanner() {
   const three = (values) => values.map((value) => signed(value, 2)).join(", ");
   tell("shift", shift ? `shift (x, y, z) ${three(shift)} mm` : "");
   tell("turn", turn ? `turn ${three(turn)}°` : "");
-  tell("movement-hint", state.movement ? "Movement appears with the second volume" : "Not realigned: movement is not measured");
+  tell("movement-hint", state.movement || !state.volumes?.arrived ? "Movement appears with the second volume" : "Not realigned: movement is not measured");
   show("movement-hint", !state.movement?.displacement?.some((value) => value !== null));
   $("movement-chart").classList.toggle("off", !state.movement);
 }
 
 function drawScreen() {
   const screen = state.screen;
-  const used = screen && screen.used !== false;
+  // Before a run nobody knows yet whether the person will look at a page.
+  const soon = ["ready", "waiting"].includes(state.phase) && ["session", "rehearsal"].includes(state.kind);
+  const used = screen && (screen.used || soon);
   const shown = !used ? "unused" : !screen.pages ? "closed" : !screen.visible ? "hidden" : "open";
   tell("screen", shown === "unused" ? "not used" : shown);
   $("screen").dataset.shown = shown;
@@ -225,7 +230,7 @@ function fillTrial(row, guess) {
   row.querySelector(".option .tag").hidden = !guess.catch;
   row.querySelector(".judged").dataset.judged = judged ? (match ? "match" : "mismatch") : "";
   width(row.querySelector(".judged .fill"), judged ? (match ? guess.match : 1 - guess.match) : 0);
-  const words = judged ? `${match ? "match" : "mismatch"} ${percent(match ? guess.match : 1 - guess.match)}` : state.blinded ? "blinded" : "not yet";
+  const words = judged ? `${match ? "match" : "mismatch"} ${percent(match ? guess.match : 1 - guess.match)}` : state.blinded ? "blinded" : ["over", "stopped"].includes(state.phase) ? "not known" : "not yet";
   say(row.querySelector(".judged span"), words);
   say(row.querySelector(".left-out"), guess.left_out && `left out: ${guess.left_out}`);
   row.querySelector(".left-out").hidden = !guess.left_out;
@@ -245,6 +250,8 @@ function drawTrials() {
   document.body.classList.toggle("truth-shown", Boolean(state.truth_shown));
   document.body.classList.toggle("blinded", Boolean(state.blinded));
   fillRows($("trials"), "trial-row", guesses, (guess) => `${guess.run}-${guess.trial}`, fillTrial);
+  const early = !state.blinded && state.learning?.verdict !== "trust";
+  tell("trials-order", early ? "newest first; judgments are shown once the verdict is Trust" : "newest first");
   show("trials-hint", !guesses.length);
   $("trials").closest("table").hidden = !guesses.length;
 }
