@@ -49,6 +49,6 @@ def monitor(dataset: str, speed: float, host: str, port: int | None) -> None:
 
         player.play(take)
         stage.end()
-        terminal.note("played; Ctrl-C ends the monitor")
         with suppress(KeyboardInterrupt):
+            terminal.note("played; Ctrl-C ends the monitor")
             stage.wait_for_end()

@@ -98,7 +98,7 @@ def test_code_in_a_protocol_is_shown_as_text(chromium, tmp_path):
         stage.line({**place, "decision": 0, **trial})
         stage.line({**place, "fault": CODE, "number": None, "seconds": 1.0})
         stage.say(CODE)
-        stage.screen.mirror(Event("perception", 21.0, CODE))
+        stage.screen._show_event(Event("perception", 21.0, CODE))
         screen.wait_for_selector("body[data-view=guess]")
         assert screen.text_content("#text") == f"{CODE}: {CODE}"
         monitor.locator("#warnings li").get_by_text(CODE).wait_for()
