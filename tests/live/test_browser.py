@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 def rehearsal(out, **changes):
     """Give a running `bciigl rehearse` and the links that it prints."""
     call = [sys.executable, "-m", "bciigl.cli.main", "rehearse", "--out", str(out), "--port", "0"]
-    call += ["--speed", "10", "--noise", "0.3", "--seed", "3"]
+    call += ["--speed", "5", "--noise", "0.3", "--seed", "3"]
     for name, value in (SETTINGS | changes).items():
         call += ["--set", f"{name}={value}"]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
