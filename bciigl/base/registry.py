@@ -39,6 +39,11 @@ class Specification:
     published_as: str = ""  # the learner of the paper whose figures are shown beside it
     style: Mapping[str, Any] = field(default_factory=dict)  # color, marker and linestyle
 
+    @property
+    def short_name(self) -> str:
+        """The name without what it is told, such as "AI-IGL", for tables that say so elsewhere."""
+        return self.name.partition(",")[0]
+
 
 class Registry:
     """Specifications by id, found by a group of entry points and loaded when they are needed."""

@@ -81,7 +81,7 @@ class FullConditionalIGL(DiagnosedPolicy):
 FULL_CI = Specification(
     "igl_full_ci",
     FullConditionalIGL,
-    "IGL under full independence, no labels",
+    "full-CI IGL, no labels",
     "by interaction-grounded learning under full conditional independence (Xie et al., 2021)",
     published_as="igl_full_ci",
     style={"color": "#009e73", "marker": "D", "linestyle": (0, (1, 1))},

@@ -68,7 +68,7 @@ class PerceptionTransfer(DiagnosedPolicy):
 TRANSFER = Specification(
     "transfer",
     PerceptionTransfer,
-    "perception transfer, no labels, no judgments",
+    "perception transfer, no labels",
     "by a classifier of the guess from the feedback, applied to contexts, which reads no judgment",
     same_features=True,
     style={"color": "#56b4e9", "marker": "P", "linestyle": (0, (5, 1))},
