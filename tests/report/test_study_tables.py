@@ -24,7 +24,7 @@ def table_rows():
 
 
 def of_text(table: Table) -> list[list[str]]:
-    return [cells(line) for line in table.as_text().splitlines()]
+    return [cells(line) for line in table.as_text(width=500).splitlines()]
 
 
 def of_html(table: Table) -> list[list[str]]:

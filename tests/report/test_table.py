@@ -29,6 +29,39 @@ def test_a_head_wider_than_its_column_moves_the_others():
     assert text == "x    a long head  b\nrow            1  2"
 
 
+def test_a_table_too_wide_is_split_into_blocks_that_all_name_their_rows():
+    wide = Table(["noise", *"abcdef"], [["a learner", *["100.0 ± 0.0"] * 6], ["other", *"123456"]])
+    text = wide.as_text(width=40)
+    blocks = [[line.split() for line in block.splitlines()] for block in text.split("\n\n")]
+    assert max(map(len, text.splitlines())) <= 40
+    assert [block[0] for block in blocks] == [["noise", *each] for each in ("ab", "cd", "ef")]
+    assert [block[2] for block in blocks] == [["other", *each] for each in ("12", "34", "56")]
+    assert all(block[1][:2] == ["a", "learner"] for block in blocks)
+    assert wide.as_text() == wide.as_text(width=80)  # tests have no terminal
+
+
+def test_a_name_too_long_goes_on_in_the_next_line():
+    name = "timing.isi = 5 s, timing.events.imagination.duration = 4 s"
+    lines = Table(["design", "hours"], [[name, "1.2"], ["b", "3"]]).as_text(width=44).splitlines()
+    assert max(map(len, lines)) <= 44
+    assert [line.split() for line in lines[1:]] == [
+        [*"timing.isi = 5 s,".split(), "1.2"],
+        ["timing.events.imagination.duration"],
+        [*"= 4 s".split()],
+        ["b", "3"],
+    ]
+    assert lines[2].startswith("  ")
+
+
+def test_words_begin_and_numbers_end_below_each_other():
+    text = Table(["learner", "accuracy", "verdict"], [["a", "9 %", "trust"], ["b", "100 %", "-"]])
+    assert text.as_text().splitlines() == [
+        "learner  accuracy  verdict",
+        "a             9 %  trust",
+        "b           100 %  -",
+    ]
+
+
 def test_text_has_no_blanks_at_the_end_of_a_line():
     assert (
         Table(["what", "value"], [["a", "1"], ["b", ""]]).as_text() == "what  value\na         1\nb"
