@@ -171,12 +171,8 @@ def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, li
     return count, missing
 
 
-def test_the_readme_shows_the_table_of_the_notebook():
-    readme = (ROOT / "README.md").read_text()
-    text = shown_after_the_command(readme)
-    if text is None:
-        assert "±" not in "".join(re.findall(r"^```.*?^```", readme, re.DOTALL | re.MULTILINE))
-        pytest.skip(f"README.md shows nothing of what {COMMAND} prints")
+def test_the_documentation_shows_the_table_of_the_notebook():
+    text = shown_after_the_command((ROOT / "docs" / "studies.md").read_text())
     count, missing = missing_from(text, notebook_tables())
     assert missing == []
     assert count, "there is no table below the command"
@@ -191,7 +187,7 @@ TABLE = Table(
         ["  95 % interval", "99.0 to 99.9", "92.0 to 94.0"],
     ],
 )
-README = """
+PAGE = """
 `bciigl reproduce table2` is the command:
 
 ```sh
@@ -221,7 +217,7 @@ cb                93.0 ± 1.0
     ],
 )
 def test_a_wrong_cell_in_a_page_would_be_found(old, new, missing):
-    text = shown_after_the_command(README.replace(old, new, 1) if old else README)
+    text = shown_after_the_command(PAGE.replace(old, new, 1) if old else PAGE)
     (table,) = html_tables(TABLE._repr_html_(), indents=True)
     assert missing_from(text, {"noise": table}) == (2, missing)
 
