@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from bciigl.base.errors import BciiglError, did_you_mean
+from bciigl.base.html import facts_html, facts_text
 from bciigl.base.seeds import Seed, run_seed
 from bciigl.base.threads import one_thread
 from bciigl.brain.check import brain_findings
@@ -37,6 +38,21 @@ class Brain:
     folder : path-like, optional
         What paths in the protocol are relative to: the folder of its file. Needed only if there are
         such paths; `Brain.from_file` knows it.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> brain = bciigl.Brain(bciigl.load("number_guessing"))
+    >>> brain
+    simulated brain
+      subject   brainiak
+      region    64 voxels around voxel (14.5, 41.5, 30.5)
+      patterns  of 7, 8, 9, imagined and seen, match and mismatch
+      noise     0.05 (1 is a real brain), SD 10.7
+      seed      0
+    >>> frames = brain.scan(run=1).until(60.0)  # the first minute, at rest
+    >>> frames.shape
+    (40, 64)
     """
 
     def __init__(self, protocol: Protocol, folder: str | os.PathLike | None = None) -> None:
@@ -62,13 +78,32 @@ class Brain:
         """Return the brain of a protocol file, or of the shipped protocol of that name."""
         return cls(load(source, brain_findings), find(source).parent)
 
+    def __repr__(self) -> str:
+        """Return whose brain it is, and where in it the signal comes from."""
+        return facts_text("simulated brain", self._facts())
+
+    def _repr_html_(self) -> str:
+        return facts_html("simulated brain", self._facts())
+
+    def _facts(self) -> dict[str, object]:
+        settings, voxels = self.protocol.brain, self.region.voxels
+        middle = ", ".join(f"{each:g}" for each in voxels.mean(axis=0).round(1))
+        options = ", ".join(map(str, self.protocol.task.options))
+        return {
+            "subject": settings.subject,
+            "region": f"{len(voxels)} voxels around voxel ({middle})",
+            "patterns": f"of {options}, imagined and seen, match and mismatch",
+            "noise": f"{settings.noise:g} (1 is a real brain), SD {self.subject.noise_sd:.1f}",
+            "seed": self.protocol.seed,
+        }
+
     @property
     def fingerprint(self) -> str:
         """A digest of what recordings depend on besides the protocol: the subject, the region."""
         digest = hashlib.sha256(self.subject.noise.model_dump_json().encode())
         inside = self.subject.base[self.subject.mask]
         for array in (self.region.voxels, self.region.affine, inside):
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     def scan(
@@ -122,11 +157,11 @@ class Brain:
         try:
             return self._peak * self.patterns[event.kind, event.content]
         except (KeyError, TypeError):
-            known = [content for kind, content in self.patterns if kind == event.kind]
-            near = did_you_mean(event.content, map(str, known))
-            known = ", ".join(map(str, known)) or "no such kind of event"
+            known = [str(content) for kind, content in self.patterns if kind == event.kind]
+            near = did_you_mean(event.content, known)
+            listed = ", ".join(known) or "no such kind of event"
             raise BciiglError(
-                f"{event.kind} of {event.content!r} is not in the protocol ({known}){near}"
+                f"{event.kind} of {event.content!r} is not in the protocol ({listed}){near}"
             ) from None
 
     def timetable(self, session: str, run: int, trials: int | None = None) -> Timetable:

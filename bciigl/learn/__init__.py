@@ -1,5 +1,11 @@
-"""What can be learned with no reward? Learners that see arrays only."""
+"""What can be learned with no reward? Learners that see arrays only.
 
+`bciigl.learn(...)`, called, is `bciigl.api.learn`.
+"""
+
+import sys
+
+from bciigl.base.callable_package import CallablePackage
 from bciigl.learn.action_inclusive import ActionInclusiveIGL
 from bciigl.learn.bandit import ContextualBandit
 from bciigl.learn.ceiling import SupervisedCeiling
@@ -21,3 +27,5 @@ __all__ = [
     "load_learner",
     "save_learner",
 ]
+
+sys.modules[__name__].__class__ = CallablePackage

@@ -1,6 +1,7 @@
 """AI-IGL: learning from feedback that mixes the action with the reward (Algorithm 1)."""
 
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -68,10 +69,20 @@ class ActionInclusiveIGL(DiagnosedPolicy):
     ----------
     .. [1] T. Xie, A. Saran, et al., "Interaction-Grounded Learning with Action-inclusive Feedback",
        NeurIPS 2022.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> train, truth = bciigl.simulate("number_guessing", trials=92).dataset.sessions["train"]
+    >>> learner = bciigl.ActionInclusiveIGL()
+    >>> learner.fit(train.context, train.action, train.feedback, run=train.run).diagnosis_.verdict
+    'trust'
+    >>> (learner.predict(train.context, run=train.run) == truth.meant).all()
+    np.True_
     """
 
     _learned = {"policy_": "ca", "decoder_": "fa", "match_rate_": "a"}
-    _diagnoses = (Diagnosis, Verdict)
+    _diagnoses: ClassVar[tuple[type[Verdict], ...]] = (Diagnosis, Verdict)
     _recorded = True  # whether features may have been recorded; see `Task`
 
     def __init__(
@@ -105,7 +116,7 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             self.decoder_ = np.ascontiguousarray(weights[:, sizes[0] + 1 :]).T
             self.match_rate_ = data.means(reward)
             untested = "the paper's plain procedure is not tested on runs it has not seen."
-            self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (ai_igl).")
+            self.diagnosis_ = Verdict(DOUBTFUL, untested, "Use method='robust' (AI-IGL).")
         else:
             scalings = Scalings.of(data)
             self._search(scalings.apply(data), expected, scalings)
@@ -113,7 +124,9 @@ class ActionInclusiveIGL(DiagnosedPolicy):
 
     def _search(self, data: Prepared, expected: tuple, scalings: Scalings) -> None:
         # A feature that does not vary has no unit.
-        units = tuple(np.where(np.isfinite(each.scale), each.scale, 0.0) for each in scalings)
+        of_context, of_feedback = (
+            np.where(np.isfinite(each.scale), each.scale, 0.0) for each in scalings
+        )
         # Features with few values, as categories have, were not recorded.
         some = data.context[:100]
         values = np.median([len(np.unique(each)) for each in some.T])
@@ -122,20 +135,22 @@ class ActionInclusiveIGL(DiagnosedPolicy):
             # A single artefact would otherwise decide on the noise.
             views = without_outliers(data.context), without_outliers(data.feedback)
             data = data._replace(context=views[0], feedback=views[1])
-        whole = Task(data, folds(data.run), *expected, self.one_right, units, recorded)
+        rate, weight = expected
+        units = of_context, of_feedback
+        whole = Task(data, folds(data.run), rate, weight, self.one_right, units, recorded)
         task = whole.fewer()
         found = discover(task)
         model, reward = found.model, of_action(found.belief, task.data.action)
         policy = np.vstack([model.context_weights, model.context_bias])
         decoder = np.vstack([model.feedback_weights, model.feedback_bias])
-        rate = task.data.means(reward)
+        decoded = task.data.means(reward)
         if not self.one_right:
             policy = fit_policy(task.data, reward)
         elif (better := self._refitted(task, found, data)) is not None:
             policy, decoder = better
-            rate = data.means(better.evidence(data).reward(data.action))
-        self.policy_, self.match_rate_ = without_never_taken(policy, data.action), rate
-        decoder[-1] += logit(np.clip(rate, 1e-3, 1 - 1e-3))
+            decoded = data.means(better.evidence(data).reward(data.action))
+        self.policy_, self.match_rate_ = without_never_taken(policy, data.action), decoded
+        decoder[-1] += logit(np.clip(decoded, 1e-3, 1 - 1e-3))
         self.decoder_ = decoder
         self.diagnosis_ = diagnosed(task, found)
 
@@ -147,14 +162,20 @@ class ActionInclusiveIGL(DiagnosedPolicy):
         Feedback is centred by the training mean, or by each run's own where `run` is given; then
         guesses should match as often in it as they did in training.
         """
+        return expit(self.decode_log_odds(feedback, action, run=run))
+
+    def decode_log_odds(
+        self, feedback: np.ndarray, action: np.ndarray, *, run: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the same as log-odds, which tell apart what is next to certain, (trials,)."""
         check_is_fitted(self)
         scaled = self.feedback_scaling_.check_and_apply(feedback, "feedback", run)
         action = check_whole(action, "action", len(scaled))
         check_actions(action, self.n_actions_)
         odds = scaled @ self.decoder_[:-1] + self.decoder_[-1]
-        return expit(of_action(odds, action))
+        return of_action(odds, action)
 
-    def _refitted(self, task: Task, found: Found, data: Prepared) -> None:
+    def _refitted(self, task: Task, found: Found, data: Prepared) -> Any:
         """Return what replaces policy and decoder where features are not Gaussian, or None."""
 
     def _expectation(self, data: Prepared) -> tuple[np.ndarray, np.ndarray]:

@@ -43,6 +43,15 @@ class ContextualBandit(LinearPolicy):
     ----------
     policy_ : array, (features + 1, actions)
         Weights and bias of each action's score.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> train, truth = bciigl.simulate("number_guessing", trials=92).dataset.sessions["train"]
+    >>> learner = bciigl.ContextualBandit()
+    >>> learner = learner.fit(train.context, train.action, truth.match, run=train.run)
+    >>> (learner.predict(train.context, run=train.run) == truth.meant).all()
+    np.True_
     """
 
     _fit_policy = staticmethod(fit_policy)
@@ -72,8 +81,14 @@ class ContextualBandit(LinearPolicy):
         if not isinstance(self.ridge, (int, float)) or not 0 < self.ridge < np.inf:
             raise InputError(f"ridge must be a number above 0, got {self.ridge!r}")
         reward = check_vector(reward, "reward")
-        given = {"propensity": propensity, "run": run, "n_actions": self.n_actions}
-        data = prepare(context, action, reward[:, None], **given)
+        data = prepare(
+            context,
+            action,
+            reward[:, None],
+            propensity=propensity,
+            run=run,
+            n_actions=self.n_actions,
+        )
         if reward.min() < 0 or reward.max() > 1:
             raise InputError(f"reward must be 0 to 1, got {reward.min():g} to {reward.max():g}")
         self.context_scaling_ = Scaling.of(data.context, data.run)

@@ -25,6 +25,14 @@ class SupervisedCeiling(ClassifierMixin, BaseEstimator):
         The labels.
     classifier_ : estimator
         The classifier chosen.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> train, truth = bciigl.simulate("number_guessing", trials=92).dataset.sessions["train"]
+    >>> learner = bciigl.SupervisedCeiling().fit(train.context, truth.meant, run=train.run)
+    >>> learner.score(train.context, truth.meant, run=train.run)
+    1.0
     """
 
     def fit(

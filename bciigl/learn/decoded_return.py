@@ -74,7 +74,7 @@ def starts(data: Prepared) -> list[Solution]:
     of_context, of_feedback = Whitening.of(data.context).matrix, Whitening.of(feedback).matrix
     x, y = data.context @ of_context, feedback @ of_feedback
     cross = np.array([x[data.action == k].T @ y[data.action == k] for k in range(data.n_actions)])
-    for pair in np.linalg.svd(np.vstack(cross), full_matrices=False)[2][:CANONICAL_PAIRS]:
+    for pair in np.linalg.svd(np.concatenate(cross), full_matrices=False)[2][:CANONICAL_PAIRS]:
         policy = of_context @ (cross @ pair).T
         policy *= SPREAD / max(np.std(data.context @ policy), 1e-12)
         decoder = np.append(SPREAD * of_feedback @ pair, 0.0)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,19 @@ class Verdict:
 
         return replace(self, reason=re.sub(r"\baction (\d+)\b", name, self.reason))
 
+    @property
+    def plain(self) -> "Verdict":
+        """The same without the statistics in its reason, such as "(t = 5.1)"."""
+        return replace(self, reason=re.sub(r" \(t = [^()]*\)", "", self.reason))
+
     def __str__(self) -> str:
         """Return the verdict in plain words."""
         return " ".join(filter(None, (f"{self.verdict}: {self.reason}", self.remedy)))
+
+    def _repr_html_(self) -> str:
+        color = {TRUST: "#2b8a3e", DOUBTFUL: "#e67700", DO_NOT_USE: "#c92a2a"}[self.verdict]
+        words = escape(" ".join(filter(None, (self.reason, self.remedy))))
+        return f'<p><b style="color: {color}">{self.verdict}</b>: {words}</p>'
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,9 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
     """Return what the evidence on unseen runs says about a search's result."""
     data, evidence = task.data, found.unseen
     told = information(evidence, data)
-    accuracy, interval, halves = None, None, ()
+    accuracy: float | None = None
+    interval: tuple[float, float] | None = None
+    halves: tuple[tuple[float, float], ...] = ()
     if found.model.one_right:
         choice = found.judged.context.argmax(axis=1)
         whole, *parts = (
@@ -144,8 +157,10 @@ def diagnosed(task: Task, found: Found) -> Diagnosis:
         *action_told(data, task.fold),
         tuple(_action_diagnosis(task, evidence, told, each) for each in range(data.n_actions)),
     )
-    names = ("verdict", "reason", "remedy", "rests_on")
-    everything = replace(everything, **dict(zip(names, verdict_of(task, everything), strict=True)))
+    verdict, reason, remedy, rests_on = verdict_of(task, everything)
+    everything = replace(
+        everything, verdict=verdict, reason=reason, remedy=remedy, rests_on=rests_on
+    )
     if everything.verdict == TRUST and _understood(task, everything):
         return everything
     return replace(everything, accuracy=None, interval=None, halves=())
@@ -264,7 +279,7 @@ def verdict_of(task: Task, found: Diagnosis) -> tuple[str, str, str, str]:
         )
         return TRUST, f"{reason}.", "", "resemblance"
     reason = "the brain's answers to the guesses were understood, also in runs it had not seen"
-    if found.accuracy is not None:
+    if found.accuracy is not None and found.interval is not None:
         low, high = (100 * each for each in found.interval)
         reason = (
             f"its choices are estimated to be right in {100 * found.accuracy:.0f} % of the trials"
@@ -319,7 +334,7 @@ def _doubts_of_judgments(
             yield f"the answers to action {each.action} contradict the others.", check
         if expected and each.match_rate < LEAST_MATCHES * chance:
             yield f"no guess of action {each.action} seems to have been a match.", check
-    if found.accuracy is None:
+    if found.accuracy is None or found.interval is None:
         return
     if found.interval[0] < chance or found.accuracy < chance + LEAST_SKILL * (1 - chance):
         hardly = "its choices seem to be right hardly more often than by chance."

@@ -1,6 +1,7 @@
 """IGL under full conditional independence: the method that action-inclusive feedback defeats."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -50,10 +51,18 @@ class FullConditionalIGL(DiagnosedPolicy):
         Of policy and decoder on the training trials.
     restart_objectives_ : array
         Of each start on trials it had not climbed on; the first are of constant policies.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> train, truth = bciigl.simulate("number_guessing", trials=92).dataset.sessions["train"]
+    >>> learner = bciigl.FullConditionalIGL()
+    >>> learner.fit(train.context, train.action, train.feedback, run=train.run).diagnosis_.verdict
+    'doubtful'
     """
 
     _learned = {"policy_": "ca", "decoder_": "f", "objective_": "", "restart_objectives_": "?"}
-    _diagnoses = (FullConditionalDiagnosis, Verdict)
+    _diagnoses: ClassVar[tuple[type[Verdict], ...]] = (FullConditionalDiagnosis, Verdict)
 
     def __init__(self, n_actions: int | None = None, random_state: int = 0) -> None:
         self.n_actions = n_actions
@@ -100,7 +109,7 @@ def _diagnosed(objective: float, held_out: np.ndarray, data: Prepared) -> Verdic
     elif rival > RIVAL * best:
         found = f"a constant policy has an objective of {rival:.2f}, the best one {best:.2f}"
         why = "feedback tells the action, and which is right cannot be known."
-        verdict = DO_NOT_USE, f"{unseen} {found}: {why}", "Use action-inclusive IGL (ai_igl)."
+        verdict = DO_NOT_USE, f"{unseen} {found}: {why}", "Use action-inclusive IGL (AI-IGL)."
     else:
         others = f"no constant policy has more than {rival:.2f}."
         verdict = TRUST, f"{unseen} the objective is {best:.2f}, and {others}", ""

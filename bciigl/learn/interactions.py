@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,6 +19,10 @@ FARTHEST = 4.0  # from a feature's median, in SDs by the quartiles of a normal d
 LARGEST_VALUE = 1e100  # squares of larger numbers are no numbers any more
 
 
+# An array, or None where it is not there: of what code may rely on without asking each time.
+MaybeArray: TypeAlias = np.ndarray | Any
+
+
 class InputError(BciiglError, ValueError):
     """Arrays that cannot be learned from: wrong shapes, missing or infinite values."""
 
@@ -28,10 +32,10 @@ class Interactions:
     """All that a learner without labels may see, one row a trial: see `DiagnosedPolicy.fit`."""
 
     context: np.ndarray  # may stand alone, to be tested on
-    action: np.ndarray | None = None
-    feedback: np.ndarray | None = None
+    action: MaybeArray = None
+    feedback: MaybeArray = None
     propensity: np.ndarray | None = None
-    run: np.ndarray | None = None  # by its own number
+    run: MaybeArray = None  # by its own number
     person: np.ndarray | None = None  # whose trial it is; no learner gets it
     catch: np.ndarray | None = None
     match_rate: Any = None  # of catch trials, one number or one for each action
@@ -47,7 +51,8 @@ class Interactions:
         """Return some of the trials."""
         names = ("context", "action", "feedback", "propensity", "run", "person", "catch")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        some = replace(self, **{name: each[index] for name, each in given.items()})
+        changes: dict[str, Any] = {name: each[index] for name, each in given.items()}
+        some = replace(self, **changes)
         if self.catch is not None and np.any(self.catch) and not np.any(some.catch):
             # A match rate that is known of catch trials says nothing where there are none.
             return replace(some, catch=None, match_rate=None)
@@ -83,7 +88,7 @@ class Prepared(NamedTuple):
 
     def rows(self, index: np.ndarray) -> "Prepared":
         """Return some of the trials."""
-        return Prepared(*(each[index] for each in self[:-1]), self.n_actions)
+        return Prepared._make([*(each[index] for each in self[:-1]), self.n_actions])
 
 
 def prepare(

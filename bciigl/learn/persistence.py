@@ -53,7 +53,7 @@ def check_saveable(learner: str | BaseEstimator) -> str:
                 fits[each.id] = len(make.keywords)
     if not fits:
         raise InputError(f"only {', '.join(known)} can be saved, got {type(learner).__name__}")
-    return max(fits, key=fits.get)
+    return max(fits, key=lambda each: fits[each])
 
 
 def save_learner(learner: BaseEstimator, folder: str | os.PathLike) -> None:

@@ -57,7 +57,7 @@ class DiagnosedPolicy(LinearPolicy):
     A subclass sets in `_learn(data)` what is learned, the scalings and `diagnosis_`, a `Verdict`.
     """
 
-    _diagnoses = (Verdict,)
+    _diagnoses: ClassVar[tuple[type[Verdict], ...]] = (Verdict,)
 
     def fit(
         self,

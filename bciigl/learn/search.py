@@ -73,7 +73,8 @@ class Task(NamedTuple):
 
     def rows(self, index: np.ndarray) -> "Task":
         """Return the task of learning from some of the trials."""
-        return Task(self.data.rows(index), *(each[index] for each in self[1:4]), *self[4:])
+        some = [each[index] for each in self[1:4]]
+        return Task._make([self.data.rows(index), *some, *self[4:]])
 
     def fewer(self) -> "Task":
         """Return the task of as many trials as are searched."""
@@ -369,8 +370,11 @@ def discover(task: Task) -> Found:
     rate = 1 / task.data.n_actions
     entropy = -rate * np.log(rate) - (1 - rate) * np.log(1 - rate)
     families = (each._replace(one_right=each.one_right and task.one_right) for each in FAMILIES)
-    best, most = None, np.zeros(task.data.trials)
-    for family in dict.fromkeys(families):  # where several may be right, the last two are the same
+    # Where several may be right, the last two are the same.
+    simplest, *others = dict.fromkeys(families)
+    best = _found(Search(clean, simplest))
+    most = best.search.told(best.unseen)
+    for family in others:
         enough = most.mean() > CONVINCING * entropy
         if not family.shared and task.recorded:
             # Directions of actions' own would take what leaks for any reward.
@@ -380,7 +384,7 @@ def discover(task: Task) -> Found:
             break
         found = _found(Search(clean, family))
         told = found.search.told(found.unseen)
-        if best is None or (
+        if (
             found.likelihood() > best.likelihood()
             if family.shared
             else t_statistic(told - most) > CLEARLY

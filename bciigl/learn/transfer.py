@@ -28,6 +28,15 @@ class PerceptionTransfer(DiagnosedPolicy):
     ----------
     policy_ : array, (features + 1, n_actions)
         Weights and bias of each action's score.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> train, truth = bciigl.simulate("number_guessing", trials=92).dataset.sessions["train"]
+    >>> learner = bciigl.PerceptionTransfer()
+    >>> learner = learner.fit(train.context, train.action, train.feedback, run=train.run)
+    >>> learner.predict_proba(train.context, run=train.run).shape
+    (92, 3)
     """
 
     def __init__(self, n_actions: int | None = None) -> None:
@@ -54,7 +63,7 @@ class PerceptionTransfer(DiagnosedPolicy):
             DOUBTFUL,
             "it reads no judgment: it is right as far as imagining an option resembles seeing it, "
             "and nothing here tells how far that is.",
-            "Compare it with ai_igl, which reads judgments.",
+            "Compare it with AI-IGL, which reads judgments.",
         )
 
     def decode(

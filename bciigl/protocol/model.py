@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
+from bciigl.base.html import facts_html, facts_text
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
 from bciigl.protocol.population import Population, population_findings
@@ -65,10 +66,9 @@ def _different(values: tuple) -> tuple:
     return values
 
 
-def _several(item: Any, least: int, most: int) -> Any:
+def _several(least: int, most: int) -> Any:
     # Not strict: for a tuple, YAML and Python callers may give a list.
-    limits = Field(strict=False, min_length=least, max_length=most)
-    return Annotated[tuple[item, ...], limits, AfterValidator(_different)]
+    return Field(strict=False, min_length=least, max_length=most)
 
 
 def _option(value: Any) -> int | str:
@@ -115,10 +115,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Lapse = Annotated[float, Field(ge=0, lt=0.5)]
 Trials = Annotated[int, Field(ge=1, le=1_000_000)]
 Runs = Annotated[int, Field(ge=1, le=10_000)]
-Options = _several(Option, 2, 100)
-Events = _several(EventKind, 2, 3)
-Learners = _several(Annotated[str, _Installed(LEARNERS)], 1, 20)
-NoiseLevels = _several(NoiseWeight, 1, 100)
+_Different = AfterValidator(_different)
+Options = Annotated[tuple[Option, ...], _several(2, 100), _Different]
+Events = Annotated[tuple[EventKind, ...], _several(2, 3), _Different]
+Learner = Annotated[str, _Installed(LEARNERS)]
+Learners = Annotated[tuple[Learner, ...], _several(1, 20), _Different]
+NoiseLevels = Annotated[tuple[NoiseWeight, ...], _several(1, 100), _Different]
 Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", min_length=1, max_length=64)]
 File = Annotated[str, Field(min_length=1, max_length=1000)]
 # Control characters other than tab and line feed do not survive a trip through YAML and a terminal.
@@ -208,7 +210,7 @@ class _Centred(Section):
 
 
 # Editors need to be told that only one may be given, and that without a shape a region is a cube.
-_ONE_CENTRE = {"not": {"required": ["center", "mni"]}}
+_ONE_CENTRE: dict[str, Any] = {"not": {"required": ["center", "mni"]}}
 
 
 class Cube(_Centred):
@@ -544,7 +546,20 @@ class Screen(Section):
 
 
 class Protocol(Section):
-    """A whole experiment."""
+    """A whole experiment.
+
+    Examples
+    --------
+    >>> import bciigl
+    >>> bciigl.Protocol(name="hands", task={"options": ["left", "right", "rest"], "trials": 138})
+    protocol hands
+      options  left, right, rest (chance 33.3 %)
+      trials   138 in 3 runs, 27 s each
+      scanner  1.0 h to learn, 3.5 h more to test
+      agent    guesses uniform
+      noise    0.05 (1 is a real brain)
+      seed     0
+    """
 
     name: Name = field(..., "word", "what the experiment is called: letters, digits, _ and -")
     description: PlainText = field("", "text", "what it is about", max_length=2000)
@@ -599,3 +614,17 @@ class Protocol(Section):
         data = json.loads(self.model_dump_json(), parse_float=lambda text: float(text) + 0.0)
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        """Return the experiment in a few lines; `bciigl.protocol.dump` has every field."""
+        from bciigl.protocol.summary import facts
+
+        return facts_text(f"protocol {self.name}", facts(self))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from bciigl.protocol.load import dump
+        from bciigl.protocol.summary import facts
+
+        return facts_html(f"protocol {self.name}", facts(self), more=dump(self))

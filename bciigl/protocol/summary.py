@@ -27,6 +27,20 @@ def summary(protocol: Protocol) -> dict[str, Any]:
     }
 
 
+def facts(protocol: Protocol) -> dict[str, str]:
+    """Return what notebooks show of an experiment, by name."""
+    about, options = summary(protocol), ", ".join(map(str, protocol.task.options))
+    return {
+        "options": f"{options} (chance {about['chance']:.1f} %)",
+        "trials": f"{about['trials']} in {about['runs']} runs, {about['trial_seconds']:g} s each",
+        "scanner": f"{about['scanner_hours']:.1f} h to learn, "
+        f"{about['test_scanner_hours']:.1f} h more to test",
+        "agent": f"guesses {protocol.agent.policy}",
+        "noise": f"{protocol.brain.noise:g} (1 is a real brain)",
+        "seed": str(protocol.seed),
+    }
+
+
 def first_difference(one: Protocol, other: Protocol) -> tuple[str, Any, Any] | None:
     """Return the first field in which protocols differ, and its values; None if there is none."""
     ours, theirs = (dict(_fields(each.model_dump(mode="json"))) for each in (one, other))

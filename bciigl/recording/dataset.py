@@ -72,6 +72,10 @@ class Dataset:
         """Tell whether there is such a session."""
         return bool(self._found(session))
 
+    def runs(self, session: str) -> list[int]:
+        """Return the numbers of the runs that there are of a session."""
+        return [_run_number(path) for path in self._found(session)]
+
     def missing_runs(self, session: str) -> int:
         """Return how many runs are missing of those that the protocol plans."""
         planned = run_count(self.protocol, session_trials(self.protocol)[session])
@@ -149,6 +153,11 @@ class Dataset:
         # Trials that were missed have no events.
         known = len(read_arrays(path).get("action", ())) if path.exists() else 0
         return max(known, *(event.trial for event in self.events(session, run)), 0)
+
+    def usable(self, session: str, run: int) -> np.ndarray:
+        """Return which trials of a run have context and feedback, (trials,)."""
+        stem = run_stem(self.protocol, session, run)
+        return _usable(_arrays(beside(self.folder / ESTIMATES, stem, "interactions.npz")))
 
     def timetable(self, session: str, run: int) -> Timetable:
         """Return the times of a run: those at which events were seen, and planned ones."""
@@ -287,8 +296,7 @@ def joined_session(
     """Return the arrays of runs as one session, without trials that miss context or feedback."""
     arrays = {name: _joined([each[name] for each in runs.values()], name) for name in ARRAYS}
     arrays["run"] = np.repeat([*runs], [len(each["action"]) for each in runs.values()])
-    missing = [np.isnan(arrays[name]).all(axis=1) for name in ("context", "feedback")]
-    usable = ~np.logical_or(*missing)
+    usable = _usable(arrays)
     if not usable.all():
         arrays = {name: each[usable] for name, each in arrays.items()}
     catch = arrays.pop("catch").astype(bool)
@@ -371,6 +379,12 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     if not np.isin(arrays["catch"], (0, 1)).all():
         raise DatasetError(f"{path}: catch should be true or false for each trial")
     return arrays
+
+
+def _usable(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return which trials miss neither context nor feedback, (trials,)."""
+    missing = [np.isnan(arrays[name]).all(axis=1) for name in ("context", "feedback")]
+    return ~np.logical_or(*missing)
 
 
 def _joined(runs: list[np.ndarray], name: str) -> np.ndarray:

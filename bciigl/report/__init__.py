@@ -1,1 +1,10 @@
-"""How a person sees it: figures, and reports as pages."""
+"""How does a person see it? Figures, and reports as pages.
+
+`bciigl.report(...)`, called, is `bciigl.api.report`.
+"""
+
+import sys
+
+from bciigl.base.callable_package import CallablePackage
+
+sys.modules[__name__].__class__ = CallablePackage

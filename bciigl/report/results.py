@@ -1,9 +1,11 @@
 """What learners made of recorded interactions, in words, the same wherever they are shown."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bciigl.base.registry import LEARNERS
 from bciigl.learn.diagnose import TRUST
+from bciigl.report.table import Table
 from bciigl.study.learning import Result
 from bciigl.study.session_results import LearnerResult
 
@@ -40,3 +42,9 @@ def cells(result: Result | LearnerResult) -> Cells:
         result.diagnosis.verdict if result.diagnosis else "-",
         " ".join(f"{rate:.2f}" for rate in rates or ()) or "-",
     )
+
+
+def results_table(results: Sequence[Result | LearnerResult]) -> Table:
+    """Return what learners made of a session as a table, by their plain names."""
+    rows = [[LEARNERS.get(each.learner_id).name, *cells(each)[1:4]] for each in results]
+    return Table(("learner", "accuracy", "95 % interval", "verdict"), rows)

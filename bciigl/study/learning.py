@@ -37,18 +37,22 @@ class ArraysError(BciiglError):
 def load_arrays(path: str | os.PathLike) -> dict[str, Session]:
     """Return the sessions in an NPZ file, or in a folder of NPY files such as context.npy."""
     try:
-        arrays = read_arrays(path)
-        if "baseline" in arrays:
-            raise InputError("the array baseline is called catch now: rename it")
-        if unknown := sorted(set(arrays) - set(_KNOWN)):
-            near = did_you_mean(unknown[0], _KNOWN)
-            raise InputError(f"unknown array {unknown[0]!r}{near}; known are {', '.join(_KNOWN)}")
-        if missing := [name for name in _REQUIRED if name not in arrays]:
-            found = ", ".join(arrays) or "none"
-            raise InputError(f"array {missing[0]} is missing; found {found}")
-        return check_arrays(arrays)
+        return named_arrays(read_arrays(path))
     except InputError as error:
         raise ArraysError(f"{path}: {error}") from error
+
+
+def named_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
+    """Return arrays as sessions; `InputError` if there are others than those that are known."""
+    if "baseline" in arrays:
+        raise InputError("the array baseline is called catch now: rename it")
+    if unknown := sorted(set(arrays) - set(_KNOWN)):
+        near = did_you_mean(unknown[0], _KNOWN)
+        raise InputError(f"unknown array {unknown[0]!r}{near}; known are {', '.join(_KNOWN)}")
+    if missing := [name for name in _REQUIRED if name not in arrays]:
+        found = ", ".join(arrays) or "none"
+        raise InputError(f"array {missing[0]} is missing; found {found}")
+    return check_arrays(arrays)
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
@@ -243,7 +247,7 @@ def learn_with(
     """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
     results, person = [], "".join(f"person {each}: " for each in people_of(sessions))
     for each in learners:
-        report(f"{person}learning with {each}")
+        report(f"{person}learning with {LEARNERS.get(each).name}")
         try:
             results.append(learn_from(sessions, each, **how))
         except InputError as error:
