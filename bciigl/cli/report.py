@@ -135,7 +135,8 @@ def _study(source: str, folder: str | None) -> tuple[str, str, Callable]:
 
         title = f"{study.protocol.name}: report of a study"
         example = open_example(study, source)
-        return title, lead(study), lambda report: study_sections(study, results, rows, example)
+        said = lead(study, rows)
+        return title, said, lambda report: study_sections(study, results, rows, example)
     if isinstance(study, Plan):
         from bciigl.report.plan import lead, plan_sections
 

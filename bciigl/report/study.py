@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bciigl.base.registry import LEARNERS
 from bciigl.protocol import dump
 from bciigl.recording import Dataset
-from bciigl.report.accuracy import NOISE, accuracy_drawing, across, finding
+from bciigl.report.accuracy import accuracy_drawing
+from bciigl.report.comparisons import controls_drawings, learners_drawings
+from bciigl.report.findings import compared, finding, main_noise
 from bciigl.report.methods import (
     counted,
     listed,
@@ -19,7 +20,14 @@ from bciigl.report.methods import (
 )
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
-from bciigl.report.study_tables import accuracy_tables, difference_tables, in_full, sentence
+from bciigl.report.study_tables import (
+    accuracy_tables,
+    difference_tables,
+    in_full,
+    learner_name,
+    row_name,
+    sentence,
+)
 from bciigl.report.table import Table
 from bciigl.report.views import load, views
 from bciigl.study import Row, Study
@@ -48,16 +56,12 @@ def study_sections(
     example: tuple[Cell, Dataset] | None = None,
 ) -> list[Section]:
     """Return the report of a study; `read_rows` gives its table, `open_example` its example."""
+    costs = [f"{sentence(each)}." for each in scanner_notes(table)]
     return [
         _head(study, results, table),
-        Section(
-            f"Accuracy against {across(table)}",
-            [f"{sentence(each)}." for each in scanner_notes(table)],
-            drawings=[accuracy_drawing(table)],
-        ),
-        *_tables("The table", TABLE_WORDS, accuracy_tables(table)),
-        *_tables("Learners compared", DIFFERENCE_WORDS, difference_tables(table)),
-        *_caveats(study),
+        *_tables("The table", [TABLE_WORDS, *costs], accuracy_tables(table)),
+        *_compared(table),
+        *_caveats(study, table),
         *_views(example),
         _methods(study, results),
         _again(study, results),
@@ -69,8 +73,8 @@ def study_sections(
     ]
 
 
-def lead(study: Study) -> str:
-    """Return what the report says below its title."""
+def lead(study: Study, table: Sequence[Row]) -> str:
+    """Return what the report says below its title: what was found, and in what study."""
     about = study.protocol.description.strip()
     if study.table == NAME:
         about = "Table 2 of the paper: imagined numbers decoded at growing noise."
@@ -79,7 +83,8 @@ def lead(study: Study) -> str:
     varied = [name for name, values in study.vary.items() if len(values) > 1]
     noise = ["noise"] if len(study.protocol.study.noise) > 1 else []
     differ = f" Settings differ in {listed(noise + varied)}." if varied else ""
-    return f"{about} A study of {settings}, {_repeated(study)}.{differ}{said}".lstrip()
+    size = f"A study of {settings}, {_repeated(study)}.{differ}{said}"
+    return " ".join(filter(None, [f"{finding(table)}.", about, size]))
 
 
 def _repeated(study: Study) -> str:
@@ -89,15 +94,15 @@ def _repeated(study: Study) -> str:
 def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     # Sessions of controls may be all that is finished, there or anywhere.
     plain = [row for row in table if row.control is None] or table
-    hardest = max(row.noise for row in plain)
-    hard = [row for row in plain if row.noise == hardest]
+    noise = main_noise(plain)
+    hard = [row for row in plain if row.noise == noise]
     shown = [row for row in hard if row.varied == hard[0].varied]
-    wanted = [shown[0], *(row for row in shown[1:] if LEARNERS.get(row.learner).told == "label")]
-    where = f"at noise {hardest:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
+    wanted = [row for label in compared(shown) for row in shown if row.label == label]
+    where = f"at noise {noise:g}" + (f", {shown[0].setting}" if shown[0].varied else "")
     numbers = [
         KeyNumber(
             f"{row.accuracy.mean:.1f} %",
-            f"accuracy of {row.label} ({told(row.learner)}) {where}",
+            f"accuracy of {row_name(row)} ({told(row.learner)}) {where}",
             in_full(row),
         )
         for row in wanted
@@ -105,17 +110,17 @@ def _head(study: Study, results: Results, table: Sequence[Row]) -> Section:
     finished = [cell for cell in study.cells if cell.key in results]
     controls = sum(all(each.control is not None for each in cell.entries) for cell in finished)
     besides = f", {controls} of them of a control" if controls else ""
-    hours = "; ".join(scanner_notes([row for row in hard if row.label == shown[0].label]))
+    hours = "; ".join(scanner_notes([row for row in hard if row.label == wanted[0].label]))
     numbers += [
         KeyNumber(
-            f"{shown[0].chance.mean:.1f} %",
-            f"chance, by permuted test labels{f', {where}' if shown[0].varied else ''}",
+            f"{wanted[0].chance.mean:.1f} %",
+            f"chance, by permuted test labels{f', {where}' if wanted[0].varied else ''}",
         ),
         KeyNumber(str(len(finished)), f"simulated sessions{besides}", hours),
     ]
-    words = [] if across(table) == NOISE else [f"{finding(table)}."]
     notices = unfinished(study, results, "sessions")
-    return Section("At a glance", words, numbers=numbers, notices=notices)
+    drawings = [accuracy_drawing(table)]
+    return Section("At a glance", numbers=numbers, notices=notices, drawings=drawings)
 
 
 def unfinished(study: AnyStudy, results: Results, what: str) -> list[Notice]:
@@ -136,17 +141,24 @@ def versions_told(results: Mapping[str, Any]) -> str:
     return "; ".join(sorted({", ".join(f"{n} {v}" for n, v in each.items()) for each in found}))
 
 
-def _tables(title: str, words: str, tables: Mapping[str, Table]) -> list[Section]:
+def _tables(title: str, words: Sequence[str], tables: Mapping[str, Table]) -> list[Section]:
     captioned = [each._replace(caption=name) for name, each in tables.items()]
-    return [Section(title, [words], tables=captioned)] if captioned else []
+    return [Section(title, words, tables=captioned)] if captioned else []
 
 
-def _caveats(study: Study) -> list[Section]:
+def _compared(table: Sequence[Row]) -> list[Section]:
+    """Return how all learners compare: a figure of those that the first one leaves out, tables."""
+    sections = _tables("Learners compared", [DIFFERENCE_WORDS], difference_tables(table))
+    return [replace(each, drawings=learners_drawings(table)) for each in sections]
+
+
+def _caveats(study: Study, table: Sequence[Row]) -> list[Section]:
     sections = []
     if study.controls:
-        about = f"The same analysis with {study.controlled}, with less to find."
-        notes = [f"{each}." for each in control_notes(study.controls)]
-        sections.append(Section("Controls", [about, *notes]))
+        about = f"The same analysis by {learner_name(study.controlled)}, with less to find."
+        notes = [f"{sentence(each)}." for each in control_notes(study.controls)]
+        drawings = controls_drawings(table)
+        sections.append(Section("Controls", [about, *notes], drawings=drawings))
     if study.table == NAME:
         words = [sentence(each) for each in departures(study.protocol)]
         sections.append(Section("Where this is not the paper's experiment", words))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bciigl.base.registry import LEARNERS
 from bciigl.report.table import INDENT, Table
 from bciigl.study.published import Published
 from bciigl.study.rows import Row, Scored
@@ -9,6 +10,16 @@ from bciigl.study.statistics import Chance, Difference, Mean
 
 Details = Sequence[tuple[str, Callable[[Scored], str]]]
 """Names of what is told below a learner's mean, and how it is shown."""
+
+
+def learner_name(learner_id: str) -> str:
+    """Return a learner's short name; one that is not installed keeps its id."""
+    return LEARNERS.get(learner_id).short_name if learner_id in LEARNERS else learner_id
+
+
+def row_name(row: Row) -> str:
+    """Return the learner of a row, and its control."""
+    return ", ".join(filter(None, [learner_name(row.learner), row.control]))
 
 
 def accuracy_tables(rows: Sequence[Row]) -> dict[str, Table]:
@@ -25,13 +36,13 @@ def difference_tables(rows: Sequence[Row]) -> dict[str, Table]:
         for other in first[0].paired:
             found = [row.paired.get(other) for row in first]
             lines += [
-                [other, *(_shown(each and each.mean, "+.1f") for each in found)],
+                [learner_name(other), *(_shown(each and each.mean, "+.1f") for each in found)],
                 [f"{INDENT}95 % interval", *map(interval, found)],
                 [f"{INDENT}p", *(_shown(each and each.p, ".2g") for each in found)],
             ]
         if lines:
             levels = (f"{row.noise:g}" for row in first)
-            tables[name] = Table([f"{first[0].label} minus", *levels], lines)
+            tables[name] = Table([f"{row_name(first[0])} minus", *levels], lines)
     return tables
 
 
@@ -78,7 +89,8 @@ def _accuracy_table(rows: list[Row]) -> Table:
     lines = []
     for label in dict.fromkeys(row.label for row in rows):
         of_level = {row.noise: row for row in rows if row.label == label}
-        lines += learner_lines(label, [of_level.get(level) for level in noise], details)
+        name = row_name(next(iter(of_level.values())))
+        lines += learner_lines(name, [of_level.get(level) for level in noise], details)
     first = {row.noise: row.chance for row in reversed(rows)}
     chances = [first[level] for level in noise]
     lines.append(["chance (labels permuted)", *(f"{each.mean:.1f}" for each in chances)])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 
 from bciigl.base.registry import LEARNERS
 
@@ -101,3 +102,17 @@ def draw_intervals(axis: Axes, places: Any, means: Any, low: Any, high: Any, **l
     means = np.asarray(means)
     reach = np.maximum([means - low, high - means], 0)
     axis.errorbar(places, means, reach, capsize=2, **look)
+
+
+def divided(ax: Axes, down: int, across: int, **how: Any) -> np.ndarray:
+    """Return axes, (down, across), in the place of one, which keeps nothing but its title."""
+    ax.set_axis_off()
+    shared = {name: how.pop(name) for name in ("sharex", "sharey") if name in how}
+    place = ax.get_subplotspec()
+    if place is None:
+        box = ax.get_position()
+        ends = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
+        grid = GridSpec(down, across, ax.figure, **ends, **how)
+    else:
+        grid = place.subgridspec(down, across, **how)
+    return grid.subplots(squeeze=False, **shared)

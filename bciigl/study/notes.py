@@ -30,8 +30,10 @@ def scanner_notes(rows: Sequence[Row]) -> list[str]:
     seen: set[tuple[float, float]] = set()
     for control in dict.fromkeys(row.control for row in rows):
         for row in rows:
-            cost = (row.scanner_hours, row.test_scanner_hours)
-            if row.control == control and None not in cost and cost not in seen:
+            learning, testing = row.scanner_hours, row.test_scanner_hours
+            if learning is None or testing is None or row.control != control:
+                continue
+            if (cost := (learning, testing)) not in seen:
                 costs.setdefault(control, {}).setdefault(cost, row)
         seen |= set(costs.get(control, ()))
     return [_cost(list(mine.values())) for mine in costs.values()]
@@ -42,7 +44,7 @@ def _cost(rows: Sequence[Row]) -> str:
     least, most = (of(rows, key=_hours) for of in (min, max))
     control = f" ({most.control})" if most.control else ""
     if least is most:
-        mean = f", {_rounded(_total(most))} h for each mean of {most.repeats}"
+        mean = f", {_rounded(_total(most))} h for {most.repeats} sessions"
         return (
             f"in a real scanner: {most.scanner_hours:.1f} h to learn and "
             f"{most.test_scanner_hours:.1f} h to test for each session"
@@ -50,9 +52,8 @@ def _cost(rows: Sequence[Row]) -> str:
         )
     apart = [name for name, value in least.varied.items() if value != most.varied[name]]
     where = [in_words({name: row.varied[name] for name in apart}) for row in (least, most)]
-    means = (
-        f"; {_rounded(_total(least))} to {_rounded(_total(most))} h for each mean of {most.repeats}"
-    )
+    total = f"{_rounded(_total(least))} to {_rounded(_total(most))}"
+    means = f"; {total} h for {most.repeats} sessions"
     return (
         f"in a real scanner: from {least.scanner_hours:.1f} h to learn and "
         f"{least.test_scanner_hours:.1f} h to test for each session ({where[0]}) to "
@@ -62,7 +63,7 @@ def _cost(rows: Sequence[Row]) -> str:
 
 
 def _hours(row: Row) -> float:
-    return row.scanner_hours + row.test_scanner_hours
+    return (row.scanner_hours or 0.0) + (row.test_scanner_hours or 0.0)
 
 
 def _total(row: Row) -> float:

@@ -87,14 +87,14 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
     assert "mean ± standard error over 2 sessions" in result.stdout
     _, seven, eight = re.split(r"^timing.isi = \d s$", result.stdout, flags=re.MULTILINE)
     for part, isi in ((seven, 7), (eight, 8)):
-        for learner in ("ceiling", "cb"):
+        for learner, name in (("ceiling", "supervised"), ("cb", "contextual bandit")):
             mine = [
                 "{accuracy:.1f} ± {standard_error:.1f}".format(**each)
                 for each in document
                 if (each["varied"], each["learner"]) == ({"timing.isi": isi}, learner)
             ]
-            assert re.search(rf"^{learner}\s+{mine[0]}\s+{mine[1]}$", part, re.MULTILINE)
-        assert "ceiling minus" in part
+            assert re.search(rf"^{name}\s+{mine[0]}\s+{mine[1]}$", part, re.MULTILINE)
+        assert "supervised minus" in part
     assert "in a real scanner: from 0.2 h to learn" in result.stdout
     assert f"results in {folder}" in result.stdout
 

@@ -8,10 +8,12 @@ import pytest
 from heads import head
 from studies import all_made_up, study, tiny
 
+from bciigl.base.registry import LEARNERS
 from bciigl.brain.images import write_image
 from bciigl.cli.reproduce import table2 as table2_command
 from bciigl.protocol import dump
-from bciigl.report.accuracy import accuracy_columns, finding
+from bciigl.report.accuracy import accuracy_columns
+from bciigl.report.findings import finding
 from bciigl.report.methods import REFERENCES, methods_paragraph
 from bciigl.report.results import told as told_words
 from bciigl.report.study import lead, study_sections
@@ -24,7 +26,6 @@ from bciigl.study.table2 import departures, table2
 
 SECTIONS = [
     "At a glance",
-    "Accuracy against noise",
     "The table",
     "Learners compared",
     "Controls",
@@ -39,6 +40,8 @@ SECTIONS = [
 ]
 FIGURES = [
     "accuracy",
+    "learners",
+    "controls",
     "decoded_rewards_ai_igl",
     "learning_curve",
     "agents_guesses",
@@ -91,14 +94,15 @@ def test_the_head_has_the_numbers_of_the_hardest_rows(finished_study, study_part
     for number, learner in zip(numbers, ("ai_igl", "ceiling"), strict=False):
         accuracy = at[learner].accuracy
         assert number.value == f"{accuracy.mean:.1f} %"
-        assert number.label == f"accuracy of {learner} ({told_words(learner)}) at noise 0.4"
+        name = {"ai_igl": "AI-IGL", "ceiling": "supervised"}[learner]
+        assert number.label == f"accuracy of {name} ({told_words(learner)}) at noise 0.4"
         assert f"{accuracy.mean:.1f} ± {accuracy.standard_error:.1f} (stand" in number.note
         assert number.note.endswith("95 % interval {:.1f} to {:.1f}".format(*accuracy.interval))
     assert numbers[2].value == f"{at['ai_igl'].chance.mean:.1f} %"
     # Two levels, two repeats, and as many with the judgment silenced.
     assert numbers[3].value == "8"
     assert numbers[3].label == "simulated sessions, 4 of them of a control"
-    assert "in a real scanner: " in numbers[3].note and "each mean of 2" in numbers[3].note
+    assert "in a real scanner: " in numbers[3].note and "h for 2 sessions" in numbers[3].note
     assert len(numbers) == 4
     assert study_parts["At a glance"].notices == []
 
@@ -110,7 +114,16 @@ def test_tables_and_figure_are_those_of_the_rows(study_parts, table):
     (shown,) = study_parts["Learners compared"].tables
     (expected,) = difference_tables(table).values()
     assert (shown.head, shown.rows) == (expected.head, expected.rows)
-    assert drawings(study_parts)["accuracy"].columns == accuracy_columns(table)
+    shown = drawings(study_parts)
+    assert [each.name for each in study_parts["At a glance"].drawings] == ["accuracy"]
+    for name, labels in (
+        ("accuracy", {"ai_igl", "ceiling"}),
+        ("learners", {"ai_igl", "cb"}),
+        ("controls", {"ai_igl", f"ai_igl, {SILENCED}", f"ai_igl, {PERMUTED}"}),
+    ):
+        assert shown[name].columns == accuracy_columns(
+            [row for row in table if row.label in labels]
+        )
 
 
 def test_tables_of_varied_fields_say_of_which(varied):
@@ -127,7 +140,8 @@ def test_tables_of_varied_fields_say_of_which(varied):
 def test_controls_say_what_they_should_show(study_parts):
     text = study_parts["Controls"].paragraphs
     assert text[1:] == [
-        f"{name}: should be {CONTROLS[name].expected}." for name in (SILENCED, PERMUTED)
+        f"{name.capitalize()}: should be {CONTROLS[name].expected}."
+        for name in (SILENCED, PERMUTED)
     ]
 
 
@@ -235,7 +249,7 @@ def test_the_command_has_levels_in_full_and_separate_recordings():
     again = same_table(sections["How to do it again"].preformatted)
     assert again == table2(noise=tuple(noise), repeats=2, seed=5, separate=True)
     # What the paper has too is no departure.
-    text = " ".join(sections[SECTIONS[5]].paragraphs)
+    text = " ".join(sections["Where this is not the paper's experiment"].paragraphs)
     assert "Recording: one BOLD series" not in text and "Test: a session of its own" in text
 
 
@@ -253,7 +267,7 @@ def test_table_2_has_its_command_its_departures_and_the_published_figures():
     assert all(each[0].isupper() and each.endswith(".") for each in words)
     labels = {row[0]: row[1:] for row in sections["The table"].tables[0].rows}
     assert labels["  published"] != ["-"]
-    assert "Stars are published figures" in drawings(sections)["accuracy"].caption
+    assert "Stars are the figures of the paper" in drawings(sections)["accuracy"].caption
     assert_cited(sections)
 
 
@@ -291,7 +305,8 @@ def test_where_controls_alone_reach_the_highest_noise_the_head_is_of_the_level_b
     assert numbers[0].value == f"{first.accuracy.mean:.1f} %"
     assert numbers[0].label.endswith("at noise 0.05")
     assert mine.example(controls_only(mine, results, [0.4])).setting.noise == 0.05
-    assert set(drawings(sections)["accuracy"].columns["noise"]) == {0.05, 0.4}
+    assert set(drawings(sections)["accuracy"].columns["noise"]) == {0.05}
+    assert set(drawings(sections)["controls"].columns["noise"]) == {0.05, 0.4}
 
 
 def test_where_controls_alone_are_finished_there_is_a_report_too(finished_study, table):
@@ -300,7 +315,7 @@ def test_where_controls_alone_are_finished_there_is_a_report_too(finished_study,
     silenced = next(row for row in table if (row.control, row.noise) == (SILENCED, 0.4))
     number = sections["At a glance"].numbers[0]
     assert number.value == f"{silenced.accuracy.mean:.1f} %"
-    assert f"ai_igl, {SILENCED}" in number.label
+    assert f"AI-IGL, {SILENCED}" in number.label
     assert sections["At a glance"].notices[0].text.startswith("Of 8 sessions 4 ")
     assert set(drawings(sections)["accuracy"].columns["learner"]) == {f"ai_igl, {SILENCED}"}
 
@@ -314,7 +329,8 @@ def test_studies_without_ai_igl_have_a_report(varied):
         *numbers, _, _ = sections["At a glance"].numbers
         assert numbers[0].value == f"{first.accuracy.mean:.1f} %"
         for number, learner in zip(numbers, mine.protocol.learners, strict=True):
-            assert f"accuracy of {learner} ({told_words(learner)}) at noise" in number.label
+            name = LEARNERS.get(learner).short_name
+            assert f"accuracy of {name} ({told_words(learner)}) at noise" in number.label
             # One session has neither standard error nor interval.
             assert number.note == "of one session"
     # Numbers of the head are of the first combination of the varied fields, and say so.
@@ -325,10 +341,9 @@ def test_studies_without_ai_igl_have_a_report(varied):
 def test_the_head_has_the_finding_and_the_range_of_hours():
     mine = study(vary={"timing.isi": [7.0, 14.0]}, study={"noise": [0.05, 0.3]})
     sections = sections_of(mine)
-    head, figure = sections["At a glance"], sections["Accuracy against timing.isi"]
-    assert head.paragraphs == [f"{finding(rows(mine, all_made_up(mine)))}."]
+    head, table = sections["At a glance"], sections["The table"]
     assert head.numbers[0].label.endswith("at noise 0.3, timing.isi = 7 s")
-    for note in (head.numbers[-1].note, *figure.paragraphs):
+    for note in (head.numbers[-1].note, table.paragraphs[-1]):
         assert "(timing.isi = 7 s) to 0.3 h and 0.2 h (timing.isi = 14 s)" in note
 
 
@@ -356,11 +371,13 @@ def test_own_masks_and_subjects_are_found_in_the_protocols_folder(tmp_path, monk
 
 
 def test_below_the_title_it_says_how_much_there_is():
-    assert lead(study(study={"noise": [0.1], "repeats": 1})) == (
-        "A study of 1 setting, each with 1 simulated session."
-    )
+    one = study(study={"noise": [0.1], "repeats": 1})
+    table = rows(one, all_made_up(one))
+    said = "A study of 1 setting, each with 1 simulated session."
+    assert lead(one, table) == f"{finding(table)}. {said}"
     mine = study(
         description=" Mine. ", vary={"timing.isi": [7, 8]}, study={"noise": [0.1, 0.2, 1.0]}
     )
     said = "Mine. A study of 6 settings, each with 2 simulated sessions."
-    assert lead(mine) == f"{said} Settings differ in noise and timing.isi."
+    table = rows(mine, all_made_up(mine))
+    assert lead(mine, table) == f"{finding(table)}. {said} Settings differ in noise and timing.isi."

@@ -23,6 +23,14 @@ def table_rows():
     return rows(MINE, all_made_up(MINE))
 
 
+NAMES = {"ai_igl": "AI-IGL", "igl_full_ci": "full-CI IGL"}
+
+
+def name_of(row):
+    """Return what a table calls a row: never an id."""
+    return ", ".join(filter(None, [NAMES[row.learner], row.control]))
+
+
 def of_text(table: Table) -> list[list[str]]:
     return [cells(line) for line in table.as_text(width=500).splitlines()]
 
@@ -49,7 +57,7 @@ def expected(noise: float) -> dict[str, dict[str, str]]:
             shown["difference"] = f"{row.accuracy.mean - row.published.accuracy:+.1f}"
         if row.objective is not None:
             shown["objective (truth's)"] = f"{row.objective:.2f} ({row.truth_objective:.2f})"
-        column[row.label] = shown
+        column[name_of(row)] = shown
     return column
 
 
@@ -59,7 +67,7 @@ def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
     (table,) = accuracy_tables(table_rows()).values()
     head, *lines = read(table)
     assert head == ["noise", "0.05", "0.3"]
-    labels = list(dict.fromkeys(row.label for row in table_rows()))
+    labels = list(dict.fromkeys(map(name_of, table_rows())))
     column, label = {}, ""
     for line in lines:
         if line[0] in (*labels, "chance (labels permuted)"):
@@ -80,7 +88,7 @@ def test_every_form_has_the_numbers_of_the_rows(read, place, noise):
 def test_differences_are_those_of_the_first_learner(read):
     (table,) = difference_tables(table_rows()).values()
     head, *lines = read(table)
-    assert head == ["ai_igl minus", "0.05", "0.3"]
+    assert head == ["AI-IGL minus", "0.05", "0.3"]
     for place, noise in enumerate((0.05, 0.3), 1):
         (row,) = (each for each in table_rows() if (each.noise, each.label) == (noise, "ai_igl"))
         paired = row.paired["igl_full_ci"]
@@ -89,7 +97,7 @@ def test_differences_are_those_of_the_first_learner(read):
             "{:.1f} to {:.1f}".format(*paired.interval),
             f"{paired.p:.2g}",
         ]
-    assert [line[0] for line in lines] == ["igl_full_ci", "95 % interval", "p"]
+    assert [line[0] for line in lines] == ["full-CI IGL", "95 % interval", "p"]
 
 
 def test_one_repeat_has_dashes_for_what_is_not_known():
@@ -114,5 +122,5 @@ def test_varied_fields_have_tables_of_their_own():
 def test_learner_without_results_at_a_level_has_a_dash_there():
     missing = [row for row in table_rows() if (row.noise, row.control) != (0.3, SILENCED)]
     lines = of_text(accuracy_tables(missing)[""])
-    (line,) = (each for each in lines if each[0] == f"ai_igl, {SILENCED}")
+    (line,) = (each for each in lines if each[0] == f"AI-IGL, {SILENCED}")
     assert line[2] == "-" and line[1] != "-"

@@ -19,7 +19,7 @@ def test_hours_are_those_of_one_session_and_of_a_mean():
     # 27 s a trial and 12 s before each of the runs.
     learn, test = (666 * 27 + 15 * 12) / 3600, (12 * 27 + 12) / 3600
     assert f"{learn:.1f} h to learn and {test:.1f} h to test" in line
-    assert f"{20 * (learn + test):.0f} h for each mean" in line
+    assert f"{20 * (learn + test):.0f} h for 20 sessions" in line
 
 
 def test_hours_that_differ_are_a_range_for_sessions_and_another_for_a_control():
@@ -30,7 +30,7 @@ def test_hours_that_differ_are_a_range_for_sessions_and_another_for_a_control():
     # 48 or 27 s a trial of 24 and 12, and 12 s before each run.
     assert plain == (
         "in a real scanner: from 0.2 h to learn and 0.1 h to test for each session (timing.isi = "
-        "7 s) to 0.3 h and 0.2 h (timing.isi = 14 s); 0.6 to 1.0 h for each mean of 2"
+        "7 s) to 0.3 h and 0.2 h (timing.isi = 14 s); 0.6 to 1.0 h for 2 sessions"
     )
     assert silenced.startswith("in a real scanner: from") and silenced.endswith(f"({SILENCED})")
 
