@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         load,
         open_dataset,
         open_study,
-        plan,
         simulate,
         sweep,
     )
+    from bciigl.api.plan import plan  # mypy takes bciigl.api's for the module
     from bciigl.brain import Brain
     from bciigl.learn import (
         ActionInclusiveIGL,

@@ -223,6 +223,6 @@ def _call(function: Callable, *arguments: Any, **named: Any) -> Any:
         raise ConformanceError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
-def _require(condition: bool, message: str) -> None:
+def _require(condition: bool | np.bool_, message: str) -> None:
     if not condition:
         raise ConformanceError(message)

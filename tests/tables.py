@@ -47,13 +47,22 @@ def cells(line: str) -> list[str]:
 
 
 def text_tables(text: str, head: str) -> list[list[list[str]]]:
-    """Return the cells of the printed tables whose head begins with a word, head first."""
+    """Return the cells of the printed tables whose head begins with a word, head first.
+
+    Columns of a wide table that are printed below its others are taken as one table with them.
+    """
     parts = (part.splitlines() for part in re.split(r"\n\s*\n", text))
-    found = []
+    found: list[list[list[str]]] = []
+    above = False  # whether a table is directly above
     for lines in parts:
         begin = [place for place, line in enumerate(lines) if re.match(rf"{head}\s{{2,}}", line)]
         if begin:
-            found.append([cells(line) for line in lines[begin[0] :]])
+            table = [cells(line) for line in lines[begin[0] :]]
+            if begin == [0] and above:
+                found[-1] = [[*row, *more[1:]] for row, more in zip(found[-1], table, strict=True)]
+            else:
+                found.append(table)
+        above = bool(begin)
     return found
 
 

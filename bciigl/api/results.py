@@ -160,12 +160,12 @@ def learn(
         seed = dataset.protocol.seed if seed is None else seed
         learners = learners or learning.session_learners(dataset.protocol, sessions)
     wanted = learning.learners_for(sessions, learners)
-    how = {"seed": seed or 0, "one_right": not several_right, "report": report}
-    found = {
+    how: dict[str, Any] = {"seed": seed or 0, "one_right": not several_right, "report": report}
+    found: dict[Any, Results] = {
         person: Results(learning.learn_with(own, wanted, **how), options)
         for person, own in people.items()
     }
-    return found[None] if None in found else found
+    return found.get(None, found)
 
 
 def _sessions(source: Any, dataset: Dataset | None) -> learning.Sessions:

@@ -330,7 +330,7 @@ def simulate(
     elif agent is not None and agent not in AGENTS.ids and os.path.isdir(agent):
         policy, told["policy"] = "fixed", load_learner(agent)
         told["calibration"] = read_calibration(Path(agent, CALIBRATION))
-    fields = {"brain__noise": noise, "task__trials": trials, "seed": seed}
+    fields: dict[str, Any] = {"brain__noise": noise, "task__trials": trials, "seed": seed}
     fields |= {"brain__engine": engine, "agent__policy": policy}
     wanted = load(protocol, changes=changes_of(changes, **fields))
     with folder_for(out, wanted.name) as (folder, tie):

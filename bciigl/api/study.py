@@ -166,10 +166,14 @@ def sweep(
     1   0.05  ceiling     100.0
     """
     levels = None if noise is None else list(noise) if isinstance(noise, Sequence) else [noise]
-    fields = {"study__noise": levels, "study__repeats": repeats, "task__trials": trials}
+    fields: dict[str, Any] = {
+        "study__noise": levels,
+        "study__repeats": repeats,
+        "task__trials": trials,
+    }
     fields |= {"seed": seed, "learners": learners and list(learners)}
     wanted, folder = load(protocol, changes=changes_of(changes, **fields)), folder_of(protocol)
-    study = Study(wanted, folder and str(folder), vary or {})
+    study = Study(wanted, None if folder is None else str(folder), vary or {})
     with folder_for(out, f"{wanted.name}_sweep") as (kept, tie):
         outcome = run_study(study, kept, jobs=jobs, progress=progress)
         found = StudyResults(study, outcome.rows, kept, outcome.failed)

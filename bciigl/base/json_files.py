@@ -119,7 +119,6 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    value = int(text) if len(text) <= 20 else math.inf
-    if abs(value) >= 2**63:
+    if len(text) > 20 or abs(int(text)) >= 2**63:
         raise ValueError(f"{shortened(text)} is too large a number")
-    return value
+    return int(text)

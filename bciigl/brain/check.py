@@ -16,8 +16,8 @@ def brain_findings(protocol: Protocol, folder: Path) -> list[Finding]:
     path: FieldPath = ("brain", "subject")
     try:
         if is_recorded(folder / protocol.brain.subject):
-            subject = load_recorded(folder / protocol.brain.subject)
-            return list(recorded_findings(protocol, subject))
+            recorded = load_recorded(folder / protocol.brain.subject)
+            return list(recorded_findings(protocol, recorded))
         subject = load_subject(protocol.brain.subject, folder)
         path = ("brain", "region", "file")
         find_region(protocol.brain.region, subject, folder)

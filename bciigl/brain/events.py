@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bciigl.protocol import Protocol
-from bciigl.protocol.model import EventKind
 from bciigl.protocol.timetable import Timetable, timetable
 
 
@@ -17,7 +16,7 @@ class Event(NamedTuple):
     where only the person knows.
     """
 
-    kind: EventKind
+    kind: str
     onset: float
     content: int | str | bool | None
 
@@ -62,8 +61,6 @@ def trial_events(
     return [trial_event(when, trial, kind, contents[kind]) for kind in when.onsets]
 
 
-def trial_event(
-    when: Timetable, trial: int, kind: EventKind, content: int | str | bool | None
-) -> Event:
+def trial_event(when: Timetable, trial: int, kind: str, content: int | str | bool | None) -> Event:
     """Return one event of a trial, at its time."""
     return Event(kind, float(when.onsets[kind][trial]), content)

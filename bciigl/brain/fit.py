@@ -103,7 +103,7 @@ def _recording_problems(image: Image) -> Iterator[str]:
         )
     if image.tr is None:
         yield "the header has no repetition time; give it with --tr SECONDS"
-    if not 0.05 <= image.tr <= 30:
+    elif not 0.05 <= image.tr <= 30:
         yield f"the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
     negative = (data < 0).mean()
     if negative > 0.01:

@@ -98,15 +98,15 @@ def subject_from_recording(
     """
     tables = [read_table(Path(each), ["onset", "duration", column], ["run"]) for each in events]
     report("reading the recording")
-    runs, image = _runs(list(map(Path, bold)), list(map(Path, events)), tables, column, mask, tr)
+    runs, grid = _runs(list(map(Path, bold)), list(map(Path, events)), tables, column, mask, tr)
     numbers = list(range(1, len(runs) + 1))
     tests = _test_runs(numbers, test_runs)
     report("cutting it into windows")
-    seconds, skipped = image.tr, {each.casefold() for each in (*REST, *skip)}
+    seconds, skipped = grid.tr, {each.casefold() for each in (*REST, *skip)}
     found = [_windows(each, seconds, lag, window, skipped) for each in runs]
     categories = sorted({category for each in found for category, _ in each})
     _check_categories(categories, found, tests)
-    inside = image.data != 0
+    inside = grid.inside
     varies = np.ones(int(inside.sum()), bool)
     for each in runs:
         each.frames = _standardised(each.frames)
@@ -141,10 +141,18 @@ def subject_from_recording(
         categories=categories,
         files=[_file(each) for each in (*bold, *events)],
     )
-    region = Region(np.argwhere(inside)[chosen], image.affine)
+    region = Region(np.argwhere(inside)[chosen], grid.affine)
     return RecordedSubject(
         about, region, np.array(cut, np.float32), np.array(category, int), np.array(number, int)
     )
+
+
+class _Grid(NamedTuple):
+    """What all runs share."""
+
+    inside: np.ndarray  # which voxels frames are of, (x, y, z)
+    affine: np.ndarray
+    tr: float
 
 
 def _runs(
@@ -154,19 +162,18 @@ def _runs(
     column: str,
     mask: PathLike | None,
     tr: float | None,
-) -> tuple[list[_Run], Image]:
-    """Return the runs, and the grid: which voxels their frames are of, its affine and the TR."""
+) -> tuple[list[_Run], _Grid]:
     together = len(bold) == len(events) == 1 and "run" in tables[0]
     if not together and len(bold) != len(events):
         raise RecordingError(
             f"got {len(bold)} recordings and {len(events)} tables of events; give one --events for "
             "each recording, in the same order, or a column run in that of a single recording"
         )
-    grid, runs = None, []
+    grid: _Grid | None = None
+    runs: list[_Run] = []
     for path, table, name in zip(bold, tables, events, strict=True):
         image = read_image(path)
-        image = image._replace(tr=image.tr if tr is None else tr)
-        _check_image(path, image, grid, bold[0])
+        seconds = _checked_tr(path, image, image.tr if tr is None else tr, grid, bold[0])
         if grid is None:
             shape = image.data.shape[:3]
             of = f"the recording {path.name}"
@@ -175,8 +182,8 @@ def _runs(
             )
             if not inside.any():
                 raise RecordingError(f"{mask}: is empty: all voxels are 0")
-            grid = image._replace(data=inside)
-        frames = image.data[grid.data].T.astype(np.float32)
+            grid = _Grid(inside, image.affine, seconds)
+        frames = image.data[grid.inside].T.astype(np.float32)
         shown = _shown(name, table, column)
         if not together:
             runs.append(_Run(frames, shown, str(name)))
@@ -198,35 +205,40 @@ def _runs(
             ]
             part = frames[run * length : (run + 1) * length]
             runs.append(_Run(part, mine, f"{name}, run {run + 1}"))
-    for run in runs:
-        _check_fit(run, grid.tr)
+    if grid is None:
+        raise RecordingError("give one recording or more")
+    for each in runs:
+        _check_fit(each, grid.tr)
     return runs, grid
 
 
-def _check_image(path: Path, image: Image, grid: Image | None, first: Path) -> None:
+def _checked_tr(
+    path: Path, image: Image, tr: float | None, grid: _Grid | None, first: Path
+) -> float:
+    """Return the TR of a recording, if it can be used together with the first."""
     data = image.data
-    problem = None
     if data.ndim != 4:
         problem = f"should be a series of volumes (x, y, z, time), got {dimensions(data.shape)}"
-    elif image.tr is None:
+    elif tr is None:
         problem = "the header has no repetition time; give it with --tr SECONDS"
-    elif not 0.1 <= image.tr <= 10:
-        problem = f"the repetition time cannot be {image.tr:g} s; give it with --tr SECONDS"
-    elif grid is not None and data.shape[:3] != grid.data.shape:
-        got = f"{dimensions(data.shape[:3])} voxels, not {dimensions(grid.data.shape)}"
+    elif not 0.1 <= tr <= 10:
+        problem = f"the repetition time cannot be {tr:g} s; give it with --tr SECONDS"
+    elif grid is not None and data.shape[:3] != grid.inside.shape:
+        got = f"{dimensions(data.shape[:3])} voxels, not {dimensions(grid.inside.shape)}"
         problem = f"should be on the grid of {first}, got {got}"
     elif grid is not None and not np.allclose(image.affine, grid.affine, atol=0.01):
         problem = f"has another affine than {first}; resample it"
-    elif grid is not None and abs(image.tr - grid.tr) > 1e-6:
-        problem = f"has a TR of {image.tr:g} s, but {first} of {grid.tr:g} s"
+    elif grid is not None and abs(tr - grid.tr) > 1e-6:
+        problem = f"has a TR of {tr:g} s, but {first} of {grid.tr:g} s"
     elif broken := int((~np.isfinite(data)).sum()):
         where = np.argwhere(~np.isfinite(data))[0].tolist()
         problem = (
             f"{broken} values are NaN or infinite, the first at {where}; replace them, by 0 where "
             "there is no signal"
         )
-    if problem:
-        raise RecordingError(f"{path}: {problem}")
+    else:
+        return tr
+    raise RecordingError(f"{path}: {problem}")
 
 
 def _run_count(path: Path, column: list[str]) -> int:

@@ -6,7 +6,7 @@ import os
 import warnings
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import nibabel
 import numpy as np
@@ -56,9 +56,10 @@ def read_image(path: str | os.PathLike, *, as_stored: bool = False) -> Image:
         needed = math.prod(image.shape) * image.get_data_dtype().itemsize
         if needed == 0:
             raise ImageError(f"{path}: has no voxels ({dimensions(image.shape)})")
-        if image.dataobj.offset + needed > size:
+        stored: Any = image.dataobj  # an array proxy, as in all images that were read
+        if stored.offset + needed > size:
             raise EOFError(f"{size} bytes cannot hold {dimensions(image.shape)} voxels")
-        data = np.asarray(image.dataobj, dtype=None if as_stored else float)
+        data = np.asarray(stored, dtype=None if as_stored else float)
         tr = _repetition_time(image.header)
     except ImageError:
         raise
@@ -128,7 +129,7 @@ def _unpacked_size(path: Path, large: float) -> int:
     return size
 
 
-def _repetition_time(header: object) -> float | None:
+def _repetition_time(header: Any) -> float | None:
     zooms = header.get_zooms()
     if len(zooms) < 4 or not np.isfinite(zooms[3]) or zooms[3] <= 0:
         return None

@@ -221,4 +221,7 @@ class StockNoise:
         )
 
 
-ENGINES = {"exact": ExactNoise, "fmrisim": StockNoise}
+ENGINES: dict[str, type[ExactNoise] | type[StockNoise]] = {
+    "exact": ExactNoise,
+    "fmrisim": StockNoise,
+}

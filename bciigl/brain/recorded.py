@@ -24,7 +24,7 @@ from bciigl.protocol.design_checks import Finding
 from bciigl.protocol.model import Brain
 from bciigl.protocol.recorded import ABOUT, RecordedTimes
 
-JUDGMENTS = {True: "match", False: "mismatch"}
+JUDGMENTS: dict[object, str] = {True: "match", False: "mismatch"}
 """The categories of real judgments."""
 FEWEST_RUNS = 2
 """Runs that each category needs, to learn from and again to test on: a trial takes two."""
@@ -89,7 +89,7 @@ class RecordedSubject:
         digest = hashlib.sha256(self.about.model_dump_json().encode())
         arrays = (self.region.voxels, self.region.affine, self.windows, self.category, self.run)
         for array in arrays:
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     def most_trials(self, protocol: Protocol, session: str) -> int:
@@ -111,8 +111,7 @@ class RecordedSubject:
         """Write the subject's files into a folder that exists; `save` makes one."""
         about = json.dumps(self.about.model_dump(mode="json"), indent=2) + "\n"
         (folder / ABOUT).write_text(about, encoding="utf-8")
-        arrays = {"windows": self.windows, "category": self.category, "run": self.run}
-        np.savez(folder / _WINDOWS, **arrays)
+        np.savez(folder / _WINDOWS, windows=self.windows, category=self.category, run=self.run)
         mask = np.zeros(self.region.voxels.max(axis=0) + 1, np.uint8)
         mask[self.region.index] = 1
         write_image(folder / _MASK, mask, self.region.affine)

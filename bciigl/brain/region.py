@@ -89,7 +89,7 @@ def find_region(
     else:
         first = _nearest(_middle(wanted, subject) - (wanted.size - 1) / 2)
         voxels = first + np.argwhere(np.ones((wanted.size,) * 3))
-    outside = ((voxels < 0) | (voxels >= subject.shape)).any(axis=1)
+    outside = np.asarray(((voxels < 0) | (voxels >= subject.shape)).any(axis=1))
     outside[~outside] = ~subject.mask[tuple(voxels[~outside].T)]
     if isinstance(wanted, Atlas) and not outside.all():
         return Region(voxels[~outside], subject.affine, int(outside.sum()))
@@ -170,8 +170,10 @@ def _ball(wanted: Sphere, subject: Subject) -> np.ndarray:
 
 def _labelled(wanted: Atlas, subject: Subject, folder: Path) -> np.ndarray:
     path = folder / wanted.file
-    atlas, index = read_atlas(path), wanted.label
-    if isinstance(wanted.label, str):
+    atlas = read_atlas(path)
+    if isinstance(wanted.label, int):
+        index = wanted.label
+    else:
         names = folder / wanted.labels if wanted.labels else _beside(path)
         try:
             listed = read_names(names)

@@ -51,7 +51,8 @@ class Scanner:
         self.taken = 0
         self._brain = brain
         self._background = iter(background)
-        self._index = brain.region.index if whole_brain else (slice(None),)
+        # Of all frames.
+        self._index: tuple = (slice(None), *(brain.region.index if whole_brain else (slice(None),)))
         self._shape = brain.subject.shape if whole_brain else (len(brain.region),)
         self._responses: list[_Response] = []
 
@@ -112,5 +113,5 @@ class Scanner:
             signal[start - first : stop - first] += course[:, None] * response.amplitude
         self._responses = [each for each in self._responses if each.stop > self.taken]
         frames = np.array(list(islice(self._background, count))).reshape(count, *self._shape)
-        frames[(slice(None), *self._index)] += signal
+        frames[self._index] += signal
         return frames

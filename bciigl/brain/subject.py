@@ -201,8 +201,8 @@ def load_subject(name: str, folder: str | os.PathLike = ".") -> Subject:
 @lru_cache(maxsize=1)
 def _built_in() -> Subject:
     # Its files are read without importing brainiak, which takes seconds.
-    package = find_spec("brainiak").submodule_search_locations[0]
-    folder = Path(package) / "utils" / "sim_parameters"
+    spec: Any = find_spec("brainiak")
+    folder = Path(spec.submodule_search_locations[0]) / "utils" / "sim_parameters"
     volume = read_image(folder / "sub_template.nii.gz").data
     template = volume / volume.max()
     noted = ast.literal_eval((folder / "sub_noise_dict.txt").read_text())

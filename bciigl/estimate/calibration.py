@@ -66,7 +66,8 @@ class Calibrator:
         self._regresses, self._normalises = how.method == "glm", how.normalise
         self._fits = self._regresses and how.hrf == "individual"
         self._has_rest = how.method != "window"
-        self._runs, self._response = 0, ()
+        self._runs = 0
+        self._response: Weights = ()
         self._noise: Scatter | None = None
         self._lagged = np.zeros(2)  # products of neighbouring frames' noise, and its squares
         self._calibration: Calibration | None = UNCALIBRATED
@@ -90,38 +91,41 @@ class Calibrator:
             windows = list(self._windows(frames, when))
             if not windows:  # all frames are missing
                 return
-            if not self._runs:
+            if self._noise is None:
                 voxels = windows[0][0].shape[1]
                 self._statistics = ResponseStatistics(len(self._protocol.task.events), voxels)
                 self._noise = Scatter(voxels)
             self._runs += 1
-            for present, when, _ in windows:
-                self._lagged += glm.lagged_products(present, when)
+            for present, window, _ in windows:
+                self._lagged += glm.lagged_products(present, window)
             coefficient = glm.rounded(*self._lagged)
-            for window in windows:
-                self._statistics.add(*window, coefficient)
+            for stretch in windows:
+                self._statistics.add(*stretch, coefficient)
             # Each new response costs new weights of frames, and tells less and less.
             if self._fits and self._runs & (self._runs - 1) == 0:
-                self._fit_response(windows, coefficient)
+                self._fit_response(self._noise, windows, coefficient)
             self._add_noise(self._noise, windows, coefficient)
         self._calibration = None
 
     @property
     def calibration(self) -> Calibration:
         """What is known from the runs so far."""
-        if self._calibration is None and self._has_rest and not self._lagged[1]:
-            # fmrisim's response leaves no noise: there is nothing to be found.
-            self._calibration = Calibration((), None, 0.0, 0.0)
         if self._calibration is None:
-            with one_thread():
-                total = self._statistics.innovations if self._has_rest else self._noise
-                found = self._noise.whitening(total)
-            self._calibration = Calibration(
-                self._response,
-                found if self._normalises else None,
-                glm.rounded(*self._lagged) if self._regresses else None,
-            )
+            self._calibration = self._calibrated()
         return self._calibration
+
+    def _calibrated(self) -> Calibration:
+        if self._noise is None or (self._has_rest and not self._lagged[1]):
+            # fmrisim's response leaves no noise: there is nothing to be found.
+            return Calibration((), None, 0.0, 0.0)
+        with one_thread():
+            total = self._statistics.innovations if self._has_rest else self._noise
+            found = self._noise.whitening(total)
+        return Calibration(
+            self._response,
+            found if self._normalises else None,
+            glm.rounded(*self._lagged) if self._regresses else None,
+        )
 
     def _add_windows(self, frames: Frames) -> None:
         """Add a run in which each event has frames of its own, which no course connects.
@@ -132,7 +136,8 @@ class Calibrator:
         for series in checked(frames, self._protocol, self._protocol.task.events).values():
             present, _ = glm.frames_there(series)
             if len(present) > 1:
-                self._noise = self._noise or Scatter(series.shape[1], between=False)
+                if self._noise is None:
+                    self._noise = Scatter(series.shape[1], between=False)
                 self._noise.add(present - present.mean(axis=0), len(present) - 1)
                 self._calibration = None
 
@@ -157,9 +162,9 @@ class Calibrator:
                 if len(present):
                     yield present, window, tuple(numbers[inside].tolist())
 
-    def _fit_response(self, windows: list, coefficient: float) -> None:
+    def _fit_response(self, before: Scatter, windows: list, coefficient: float) -> None:
         for _ in range(2):  # the response tells what is noise, the noise what the response is
-            noise = deepcopy(self._noise)
+            noise = deepcopy(before)
             self._add_noise(noise, windows, coefficient)
             whitening = noise.whitening(self._statistics.innovations)
             self._response = self._statistics.fit(whitening)

@@ -73,10 +73,10 @@ def efficiency(protocol: Protocol) -> dict[str, Efficiency]:
         told = each @ glm.responses(window)
         told = np.pad(told, ((0, 0), (0, trials * len(kinds) - told.shape[1])))
         told = told.reshape(trials, trials, len(kinds))
-        mine = (np.arange(trials), np.arange(trials))
-        gain = told[(*mine, kinds.index(kind))]
+        own = np.arange(trials)
+        gain = told[own, own, kinds.index(kind)]
         # What was guessed is known: seeing it is no noise.
-        told[mine] = 0.0
+        told[own, own] = 0.0
         other = protocol.brain.cnr**2 * (told**2).sum(axis=(1, 2))
         # The noise of frames resembles that of the frames before: AR(1).
         before = lfilter([1.0], [1.0, -AUTOCORRELATION], each, axis=1)

@@ -135,12 +135,13 @@ def _estimates(
     """Return weighted sums of what the events of trials evoked, (trials, voxels)."""
     if not len(trials):
         return np.zeros((0, next(iter(recordings.values())).shape[1]))
-    found = sum(
-        _from_series(frames, protocol, kinds, weights, trials, calibration, when)
+    wanted = np.asarray(trials, int)
+    found = (
+        _from_series(frames, protocol, kinds, weights, wanted, calibration, when)
         for kinds, frames in recordings.items()
         if not set(kinds).isdisjoint(weights)
     )
-    return calibration.normalised(found)
+    return calibration.normalised(sum(found, np.zeros(())))
 
 
 def _from_series(
@@ -148,15 +149,14 @@ def _from_series(
     protocol: Protocol,
     kinds: Sequence[str],
     weights: dict[str, float],
-    trials: Sequence[int],
+    trials: np.ndarray,
     calibration: Calibration,
     when: Timetable,
 ) -> np.ndarray:
     """Return weighted sums of what the events of trials evoked in a series with these kinds."""
-    trials = np.asarray(trials, int)
     events = series_events(protocol, kinds, when)
     frames = glm.without_confounds(frames, events, when.confounds)
-    wanted = np.zeros((len(trials), when.trials, len(kinds)))
+    wanted: np.ndarray = np.zeros((len(trials), when.trials, len(kinds)))
     wanted[np.arange(len(trials)), trials] = [weights.get(kind, 0.0) for kind in kinds]
     wanted = wanted.reshape(len(trials), -1)
 

@@ -5,6 +5,7 @@ import math
 import re
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def read_npz(path: Path) -> Labelled:
         text = {arrays[f"{letter}{each}"].dtype.kind in "US" for each in endings}
         both = f"{letter}_train and {letter}_test"
         refuse(len(text) > 1, f"{both} should both be numbers or both text")
-    more = {each: _names(arrays, each) for each in ("classes", "feature_names")}
+    more: dict[str, Any] = {each: _names(arrays, each) for each in ("classes", "feature_names")}
     return _joined(name, parts, openml_id=openml_id, **more)
 
 
@@ -74,8 +75,8 @@ def read_idx(place: Path) -> Labelled:
     found: dict[str, dict[str, Path]] = {}
     # Of a file that is there twice, the one that is not compressed comes first.
     for path in sorted(folder.iterdir(), reverse=True):
-        if name := IDX.fullmatch(path.name):
-            found.setdefault(name["prefix"], {})[name["what"].lower()] = path
+        if parts := IDX.fullmatch(path.name):
+            found.setdefault(parts["prefix"], {})[parts["what"].lower()] = path
     if place.is_dir():
         name = place.name
         prefixes = sorted(found, key=lambda each: (bool(TEST.fullmatch(each)), each))
@@ -85,7 +86,8 @@ def read_idx(place: Path) -> Labelled:
         pair = len(prefixes) == 1 or testing == [False, True]
         refuse(not pair, f"{several}; give the file of one of them")
     else:
-        prefixes = [IDX.fullmatch(place.name)["prefix"]]
+        alone = IDX.fullmatch(place.name)
+        prefixes = ["" if alone is None else alone["prefix"]]
         name = prefixes[0] or place.stem
     return _joined(name, [_read_pair(found[each]) for each in prefixes], what="images")
 
@@ -124,7 +126,7 @@ def _read_idx(path: Path) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
-def _joined(name: str, parts: list[Part], what: str = "examples", **more: object) -> Labelled:
+def _joined(name: str, parts: list[Part], what: str = "examples", **more: Any) -> Labelled:
     """Return labelled data of which the first of two parts is for training."""
     for x_name, x, y_name, y in parts:
         # Of the arrays x and y, `labelled` says so.

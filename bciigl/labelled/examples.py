@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,10 +74,9 @@ def _codes(
     return np.array([place.get(name, -1) for name in (*names, "")], np.int64)[found], tuple(known)
 
 
-def _indexed_codes(
-    labels: np.ndarray, classes: Sequence[str]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    labels, names = _plain(labels), tuple(map(_name_of, classes))
+def _indexed_codes(values: Values, classes: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    labels: Any = _plain(values)
+    names = tuple(map(_name_of, classes))
     (commonest, count), *_ = Counter(names).most_common(1) or [("", 0)]
     refuse(count != 1, f"has {count} classes called {shortened(commonest)}")
     indices = f"labels must be indices of the {len(names)} classes"
@@ -223,7 +223,7 @@ def matrix_features(
         return _narrow(values), []
     values, missing = values[:, ~empty].astype(float), missing[:, ~empty]
     values[missing] = np.take(np.nanmean(values, axis=0), np.nonzero(missing)[1])
-    columns = [_column_name(each, names) for each in np.flatnonzero(empty)]
+    columns = [_column_name(each, names) for each in np.flatnonzero(empty).tolist()]
     notes = _listed(columns, "have no numbers") + _filled(missing.sum(), missing.size)
     return _narrow(values), notes
 

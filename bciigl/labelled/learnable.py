@@ -190,10 +190,12 @@ def forests(points: Sequence[Point], names: Sequence[str] = NAMES) -> list[Fores
         return round(point["n"] / point["n_by_k"])
 
     points = [each for each in points if classes(each) >= 3]
+
+    def score(line: dict[str, str], name: str) -> float | None:
+        return float(line[name]) if line[name] else None
+
     paper = {
-        line["subset"]: tuple(
-            float(line[name]) if line[name] else None for name in ("f1_failure", "f1_success", "f1")
-        )
+        line["subset"]: (score(line, "f1_failure"), score(line, "f1_success"), score(line, "f1"))
         for line in lines("features_f1")
     }
     found = [

@@ -60,6 +60,6 @@ class OneRightBandit(ContextualBandit):
     """A contextual bandit that knows that exactly one action is right for each context."""
 
     @staticmethod
-    def _fit_policy(data: Prepared, reward: np.ndarray, ridge: float) -> np.ndarray:
+    def _fit_policy(data: Prepared, reward: np.ndarray, ridge: float = 1.0) -> np.ndarray:
         policy = fit_one_right(data.context, data.action, logit(reward), data.n_actions, ridge)
         return without_never_taken(policy, data.action)

@@ -1,6 +1,7 @@
 """Tables 1 and 3 of the paper: which studies they are, and what it reports."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from bciigl.base.registry import LEARNERS
 from bciigl.labelled.rules import MOST_FEATURES, RULES, TEST_SHARE, action_reward
@@ -51,7 +52,7 @@ def left_out(datasets: Sequence[Dataset]) -> list[str]:
 
 
 def table1(
-    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE1_FEEDBACK, **how: int
+    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE1_FEEDBACK, **how: Any
 ) -> LabelledStudy:
     """Return the study of Table 1, OpenML's datasets, on those that are fit for it."""
     fit = [each for each in datasets if unfit(each) is None]
@@ -61,7 +62,7 @@ def table1(
 
 
 def table3(
-    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE3_FEEDBACK, **how: int
+    datasets: Sequence[Dataset], *, feedback: Sequence[str] = TABLE3_FEEDBACK, **how: Any
 ) -> LabelledStudy:
     """Return the study of Table 3: MNIST, or other images of ten classes."""
     for each in datasets:

@@ -175,8 +175,9 @@ def interactions(
     except InputError as error:
         raise LabelledError(f"rule {getattr(rule, '__name__', rule)}: {error}") from error
     context, test_context = reduced(examples[row], data.features[testing])
-    how = {"propensity": propensity, "n_actions": actions}
-    train = Interactions(context, action, reduced(feedback)[0], **how)
+    train = Interactions(
+        context, action, reduced(feedback)[0], propensity=propensity, n_actions=actions
+    )
     return {
         "train": Session(train, Truth(label[row], reward.astype(float))),
         "test": Session(Interactions(test_context), Truth(data.label[testing])),

@@ -132,8 +132,9 @@ def digest_of(data: Labelled) -> str:
     # By value: the same numbers read from files of another kind or type are the same data.
     for start in range(0, len(data.label), 10_000):
         rows = slice(start, start + 10_000)
-        digest.update(np.ascontiguousarray(data.features[rows], float) + 0.0)  # -0 is 0
-        digest.update(np.ascontiguousarray(data.label[rows], np.int64))
+        features = np.ascontiguousarray(data.features[rows], float) + 0.0  # -0 is 0
+        digest.update(features.data)
+        digest.update(np.ascontiguousarray(data.label[rows], np.int64).data)
     return digest.hexdigest()
 
 
@@ -248,8 +249,8 @@ class LabelledStudy:
                 if (other := seen.setdefault(getattr(each, name), each)) is not each:
                     same = f"{each.id} is {words} {other.id}, too"
                     raise StudyError(f"two datasets are the same: {same}")
-        for each in self.learners:
-            labelled_learner(each)
+        for learner in self.learners:
+            labelled_learner(learner)
 
     @cached_property
     def cells(self) -> list[LabelledCell]:

@@ -135,7 +135,8 @@ def _read_table(text: str, **how: Any) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(text), **how)
 
 
-def _labelled(path: Path, table: pd.DataFrame, names: list[str], label: int) -> Labelled:
+def _labelled(path: Path, table: Any, names: list[str], label: int) -> Labelled:
+    """Return a data frame whose columns are numbered, one of them the label's."""
     labels = table.pop(label)
     table.columns = [names[each] for each in table.columns]
     name, openml_id = name_and_id(path)
@@ -154,8 +155,8 @@ def _csv_names(text: str, delimiter: str) -> list[str]:
 
 def _delimiter(text: str) -> str:
     """Return what there is most of in the first line, outside of quotes."""
-    first = re.match(r'\s*((?:[^"\r\n]|"[^"]*")*)', text)[1]
-    return max(",;\t", key=re.sub(r'"[^"]*"', "", first).count)
+    line: Any = re.match(r'\s*((?:[^"\r\n]|"[^"]*")*)', text)  # if only of nothing
+    return max(",;\t", key=re.sub(r'"[^"]*"', "", line[1]).count)
 
 
 def _reason(error: Exception, columns: int) -> str:
@@ -169,7 +170,7 @@ def _reason(error: Exception, columns: int) -> str:
 
 def _arff_columns(lines: Iterator[tuple[int, str]]) -> list[Column]:
     """Return what the columns are; of the lines, those with data are left."""
-    columns = []
+    columns: list[Column] = []
     for number, line in lines:
         word = line.split(None, 1)[0].lower()
         if word == "@data":
@@ -184,7 +185,7 @@ def _arff_columns(lines: Iterator[tuple[int, str]]) -> list[Column]:
 
 
 def _arff_column(number: int, line: str) -> Column:
-    found = ATTRIBUTE.fullmatch(line)
+    found: Any = ATTRIBUTE.fullmatch(line)
     refuse(not found, f"line {number}: should have a name and a kind, got {shortened(line)}")
     name, kind = _unquoted(found[1]), found[2]
     if kind.startswith("{"):
@@ -214,7 +215,7 @@ def cells(line: str) -> list[str]:
     """Return the cells of a line that commas separate, without their quotes."""
     found, place = [], 0
     while place <= len(line):
-        cell = CELL.match(line, place)
+        cell: Any = CELL.match(line, place)  # it matches anything, also nothing
         found.append(cell[2].strip() if cell[1] is None else _unquoted(cell[1]))
         place = cell.end() + 1
     return found

@@ -61,7 +61,7 @@ class Verdict:
     @property
     def plain(self) -> "Verdict":
         """The same without the statistics in its reason, such as "(t = 5.1)"."""
-        return replace(self, reason=re.sub(r" \(t = [^()]*\)", "", self.reason))
+        return replace(self, reason=re.sub(r" \((?:t = |[-\d.]+ SDs )[^()]*\)", "", self.reason))
 
     def __str__(self) -> str:
         """Return the verdict in plain words."""

@@ -36,10 +36,10 @@ class Interactions:
     feedback: MaybeArray = None
     propensity: np.ndarray | None = None
     run: MaybeArray = None  # by its own number
-    person: np.ndarray | None = None  # whose trial it is; no learner gets it
+    person: MaybeArray = None  # whose trial it is; no learner gets it
     catch: np.ndarray | None = None
     match_rate: Any = None  # of catch trials, one number or one for each action
-    n_actions: int | None = None  # by default one more than the largest action
+    n_actions: int | Any = None  # by default one more than the largest action
     whitening: np.ndarray | None = None  # that made features of voxels, (voxels, features)
 
     @property

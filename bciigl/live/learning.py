@@ -46,7 +46,7 @@ class LearningWatch:
     ) -> None:
         self._state, self._truth, self._protocol = state, truth, state.protocol
         blind = (LEARNERS.get(each) for each in self._protocol.learners)
-        self._learner = next((each for each in blind if not each.told), None)
+        self._learner: Any = next((each for each in blind if not each.told), None)
         self._calibrator, self._calibration = Calibrator(self._protocol), UNCALIBRATED
         self._over = FinishedRuns(self._protocol, "train", lambda at: state.runs[at].frames)
         self._estimates: dict[RunId, tuple[np.ndarray, np.ndarray]] = {}
@@ -153,8 +153,10 @@ class LearningWatch:
         if all(each.truth for each in run.guesses.values()):
             return
         truth = self._truth(place)
+        if truth is None:
+            return
         with self._state.lock:
-            for trial, guess in run.guesses.items() if truth is not None else ():
+            for trial, guess in run.guesses.items():
                 guess.truth = str(self._protocol.task.options[truth.meant[trial]])
 
     def _learn(self) -> None:
@@ -202,8 +204,8 @@ class LearningWatch:
 
     def _tell(self, fitted: BaseEstimator, rows: list, match: np.ndarray) -> None:
         """Let the state know what was learned."""
-        found, state = getattr(fitted, "diagnosis_", None), self._state
-        diagnosed = isinstance(found, Diagnosis)
+        found: Any = getattr(fitted, "diagnosis_", None)
+        state, diagnosed = self._state, isinstance(found, Diagnosis)
         verdict = found.verdict if diagnosed else "too early"
         with state.lock:
             for (place, trial), each in zip(rows, match.tolist(), strict=True):

@@ -22,8 +22,8 @@ def recorded_lines(dataset: Dataset) -> Iterator[Timed]:
     journal = dataset.folder / ESTIMATES / JOURNAL
     if journal.exists():
         with journal.open("rb") as lines:
-            for line in lines:
-                entry = parse_json(line.partition(b" ")[2])
+            for written in lines:
+                entry = parse_json(written.partition(b" ")[2])
                 times = (entry[name] for name in ("arrived", "onset", "seconds") if name in entry)
                 yield next(times, None), entry
         return
@@ -49,7 +49,7 @@ def _lines(dataset: Dataset, place: RunId) -> Iterator[tuple[float, dict[str, An
             yield seconds, {"fault": MISSED, "number": number, "seconds": seconds}
     stem = run_stem(dataset.protocol, *place)
     arrays = read_arrays(beside(dataset.folder / ESTIMATES, stem, "interactions.npz"))
-    answers = arrays.get("feedback_so_far", arrays.get("feedback"))
+    answers = arrays["feedback_so_far" if "feedback_so_far" in arrays else "feedback"]
     for number, shown in enumerate(dataset.shown(*place)):
         trial = Trial(arrays["context"][number], *shown, answers[number])
         if shown.action != NO_GUESS:

@@ -12,7 +12,7 @@ from bciigl.brain.events import Event
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import durations, session_trials, trials_per_run
 from bciigl.protocol.screen import image_type, placeholder_values, say, texts
-from bciigl.protocol.timetable import timetable
+from bciigl.protocol.timetable import Timetable, timetable
 from bciigl.source.display import NotSeenError
 
 ANSWER = 3.0
@@ -48,17 +48,19 @@ class ParticipantScreen:
         self._pages: dict[object, dict[str, Any]] = {}
         self._seen: dict[int, float] = {}
         self._counts = self._trials_of("train")
-        self._run, self._when = 1, None
+        self._run = 1
+        self._when: Timetable | None = None
         self.guess: str | None = None
         """The guess of the present trial."""
-        self._view = {"id": 0, "view": "instructions", "text": "", "image": None, "small": ""}
+        self._view: dict[str, Any] = {"id": 0, "view": "instructions", "text": ""}
+        self._view |= {"image": None, "small": ""}
         self.show("instructions", say(self._texts["instructions"], **self._values))
 
     @property
     def about(self) -> dict[str, Any]:
         """What the operator is told of the pages."""
         pages = list(self._pages.values())
-        test = next((each["test"] for each in reversed(pages) if each["test"]), {})
+        test: dict[str, Any] = next((each["test"] for each in reversed(pages) if each["test"]), {})
         return {
             "pages": len(pages),
             "visible": sum(each["visible"] for each in pages),
@@ -142,12 +144,15 @@ class ParticipantScreen:
             option = self.guess if at_once else None
         elif option is not None:
             name = "imagine_cued"
-        values = {"trial": self._trial(event), "trials": self._counts.get(self._run, 0)}
+        values: dict[str, Any] = {"trial": self._trial(event)}
+        values["trials"] = self._counts.get(self._run, 0)
         values["option"] = option or self.guess or ""
         return self.show(view, self._say(name, **values), option)
 
     def _trial(self, event: Event) -> int:
-        onsets = self._when.onsets[event.kind].tolist() if self._when is not None else []
+        onsets: list[float] = []
+        if self._when is not None:
+            onsets = self._when.onsets[event.kind].tolist()
         return 1 + min(range(len(onsets)), key=lambda at: abs(onsets[at] - event.onset), default=0)
 
     def _rest_after(self, number: int, event: Event) -> None:

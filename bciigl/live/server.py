@@ -166,7 +166,7 @@ class Server:
         from starlette.applications import Starlette
         from starlette.requests import Request
         from starlette.responses import PlainTextResponse, RedirectResponse, Response
-        from starlette.routing import Route, WebSocketRoute
+        from starlette.routing import BaseRoute, Route, WebSocketRoute
 
         folder = Path(str(resources.files("bciigl.live") / "pages"))
         kinds = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -202,7 +202,7 @@ class Server:
         async def icon(request: Request) -> Response:
             return Response(status_code=204, headers=HEADERS)  # browsers ask for one
 
-        routes = [Route(f"/{each}", page) for each in self._topics]
+        routes: list[BaseRoute] = [Route(f"/{each}", page) for each in self._topics]
         routes += [Route("/favicon.ico", icon)]
         routes += [Route("/pages/{name}", file), Route("/images/{number:int}", image)]
         routes += [] if self._token else [Route("/", start)]
@@ -310,6 +310,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
         try:
             return socket.create_server((host, wanted), family=family)
         except (OSError, OverflowError) as error:
-            is_usual = (getattr(error, "errno", None) or 0) > 0
-            problem = os.strerror(error.errno) if is_usual else getattr(error, "strerror", error)
+            code = getattr(error, "errno", None) or 0
+            problem = os.strerror(code) if code > 0 else getattr(error, "strerror", error)
     raise BciiglError(f"pages cannot be served at {host}, port {port}: {problem}")

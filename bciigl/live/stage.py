@@ -68,7 +68,8 @@ class Stage:
         self._learning = LearningWatch(state, truth)
         self.server = Server(self, host, port)
         self._needs_screen, self._waits = needs_screen, waits
-        self._start, self._paused, self._triggered = threading.Event(), False, None
+        self._start, self._paused = threading.Event(), False
+        self._triggered: threading.Event | None = None
         # Whether a run has begun, and whether what is shown in it is seen on pages.
         self._began = self._used = False
         self._source: LiveSource | None = None
@@ -263,7 +264,7 @@ class Stage:
         present = self.state.run
         if present is None or run != present.place.run or not isinstance(trial, int):
             return
-        if not self._source.place[1]:  # a run that is joined, but not yet
+        if self._source is None or not self._source.place[1]:  # a run that is joined, but not yet
             return
         known = self._source.left_out.get(trial - 1)
         if known in (None, BAD):  # what was not seen stays left out
@@ -273,6 +274,8 @@ class Stage:
         # Once a page was open in a run, the person looks at it.
         self._used = self._used or (self._began and self.screen.visible)
         unseen = self._used and self.state.phase == "running" and not self.screen.visible
-        if unseen and self._source.place[1]:  # not before a run is joined
+        if (
+            unseen and self._source is not None and self._source.place[1]
+        ):  # not before a run is joined
             self._source.leave_out(UNSEEN)
         self.state.changed()

@@ -331,8 +331,8 @@ class SessionState:
 
     def _event(self, run: RunState, event: Mapping[str, Any]) -> dict[str, Any]:
         guess = run.guesses.get(event["trial"])
-        shown = event["kind"] == "perception" and guess is not None and guess.option is not None
-        return {**event, "words": guess.option if shown else ""}
+        shown = guess is not None and event["kind"] == "perception"
+        return {**event, "words": (guess.option or "") if guess is not None and shown else ""}
 
     def _guesses(self, run: RunState) -> list[dict[str, Any]]:
         place = {"session": run.place.session, "run": run.place.run}

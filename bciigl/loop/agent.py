@@ -191,7 +191,10 @@ class LearningAgent(Agent):
         self.uniform_runs, self.learn_every = uniform_runs, learn_every
         self.epsilon, self.catch_match_rate = epsilon, catch_match_rate
         self.policy: ActionInclusiveIGL | None = None
-        self._every, self._unit = parse_interval(learn_every)
+        try:
+            self._every, self._unit = parse_interval(learn_every)
+        except BciiglError as error:
+            raise BciiglError(f"learn_every {error}, got {learn_every!r}") from error
         self._since: int | None = None  # how many runs or trials ago it learned
         self._runs = 0
         # In the units of the present run: trials of the runs before, and of this one.
@@ -254,13 +257,15 @@ class LearningAgent(Agent):
         if not self._observed:
             return self._past
         names = ("context", "action", "feedback", "propensity", "run", "catch")
-        new = dict(zip(names, map(np.array, zip(*self._observed, strict=True)), strict=True))
+        arrays = map(np.array, zip(*self._observed, strict=True))
+        new: dict[str, Any] = dict(zip(names, arrays, strict=True))
         if self._past is None:
             return Interactions(**new)
         catch = self._past.catch
         old = {name: getattr(self._past, name) for name in names}
         old["catch"] = np.zeros(self._past.trials, bool) if catch is None else catch
-        return Interactions(**{name: np.concatenate([old[name], new[name]]) for name in names})
+        both: dict[str, Any] = {name: np.concatenate([old[name], new[name]]) for name in names}
+        return Interactions(**both)
 
     def _learned(self, trials: Interactions | None) -> ActionInclusiveIGL | None:
         """Return what is learned from trials; None if there are none."""
@@ -301,37 +306,44 @@ def make_agent(
 def _make_learning(
     settings: Settings, n_actions: int, n_features: int, *, catch_match_rate: float | None, **_: Any
 ) -> Agent:
-    how = {"uniform_runs": settings.uniform_runs, "learn_every": settings.learn_every}
-    how["epsilon"] = settings.epsilon if settings.policy == EPSILON_GREEDY.id else 0.0
-    return LearningAgent(n_actions, **how, catch_match_rate=catch_match_rate)
+    return LearningAgent(
+        n_actions,
+        uniform_runs=settings.uniform_runs,
+        learn_every=settings.learn_every,
+        epsilon=settings.epsilon if settings.policy == EPSILON_GREEDY.id else 0.0,
+        catch_match_rate=catch_match_rate,
+    )
 
 
 def _learning_sentence(protocol: Protocol) -> str:
     agent = protocol.agent
     if run_count(protocol, protocol.task.trials) <= agent.uniform_runs:
-        return UNIFORM.sentence
+        return _UNIFORMLY
     count, unit = parse_interval(agent.learn_every)
     every = f"each {unit[:-1]}" if count == 1 else f"every {count} {unit}"
     first = "the first run" if agent.uniform_runs == 1 else f"the first {agent.uniform_runs} runs"
     explored = ", except that it went on guessing uniformly with a probability of "
     explored = f"{explored}{agent.epsilon:g}" if agent.policy == EPSILON_GREEDY.id else ""
     return (
-        f"{UNIFORM.sentence} in {first}. From then on it learned after "
+        f"{_UNIFORMLY} in {first}. From then on it learned after "
         f"{every}, from all trials before, by AI-IGL (Xie et al., 2022), and guessed as the last "
         "policy chose that the learner itself "
         f"had found trustworthy{explored}; as long as there was none it guessed uniformly"
     )
 
 
+_UNIFORMLY = "guessed uniformly at random"
 UNIFORM = Specification(
     "uniform",
     lambda settings, n_actions, n_features, **_: Agent(n_actions),
     "uniform guesses",
-    "guessed uniformly at random",
+    _UNIFORMLY,
 )
 FIXED = Specification(
     "fixed",
-    lambda settings, *shape, policy, calibration, **_: FixedAgent(*shape, policy, calibration),
+    lambda settings, n_actions, n_features, *, policy, calibration, **_: FixedAgent(
+        n_actions, n_features, policy, calibration
+    ),
     "a policy learned before",
     "guessed by a policy that had been learned before and did not change",
     told="policy",

@@ -93,9 +93,9 @@ class ClosedLoopEnv(gymnasium.Env):
         shown = self._participant.shown(self._decision.trial) or guess
         trial = self._steps.send(shown)
         self._decision = next(self._steps, None)
-        if self._decision is None:
-            self._participant, self._steps, self._run = next(self._runs, (None, None, self._run))
-            self._decision = None if self._steps is None else next(self._steps)
+        if self._decision is None and (following := next(self._runs, None)) is not None:
+            self._participant, self._steps, self._run = following
+            self._decision = next(self._steps)
         observation, info = self._observed(trial.feedback, shown.action, shown.catch)
         return observation, 0.0, self._decision is None, False, info
 

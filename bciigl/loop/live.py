@@ -126,7 +126,7 @@ def record_live(
         )
     existing = file_states(volumes) if volumes is not None else {}
     files = existing.items()
-    settings = {
+    settings: dict[str, Any] = {
         "volumes": None if volumes is None else os.path.abspath(volumes),
         "lsl": lsl,
         "region": None if region is None else os.path.abspath(region),
@@ -196,7 +196,7 @@ def begun_session(out: str | os.PathLike) -> tuple[Protocol, dict[str, Any]]:
 def _settings(journal: PatientJournal) -> tuple[Protocol, dict[str, Any]]:
     protocol, findings = validate(journal.header.get("protocol"))
     settings = journal.header.get("live")
-    if findings or not isinstance(settings, dict):
+    if findings or protocol is None or not isinstance(settings, dict):
         folder = journal.path.parent
         raise JournalError(f"{folder}: is not a live session; use bciigl simulate --resume")
     return protocol, settings
@@ -229,6 +229,7 @@ def _run(
     region, shape = region_of(protocol, settings["region"], settings["folder"])
     over = _volumes_of_finished_runs(journal.entries())
     old = {each["series"] for each in over}
+    feed: LslFeed | FolderFeed
     if settings.get("lsl") is not None:
         feed = LslFeed(settings["lsl"], len(region), dummies=protocol.live.dummies, old=old)
     else:
@@ -285,14 +286,16 @@ def _run(
             sink.begin_trial = shown.begin_trial
         # A fast rehearsal waits for guesses, so none is late.
         late = silent if (rehearsed or 0) > 1 else watching.lateness
-        how = {"progress": watching.progress, "lateness": late}
-        for _ in session_runs(protocol, source, shown, sink, ("train",), **how):
+        runs = session_runs(
+            *(protocol, source, shown, sink, ("train",)), progress=watching.progress, lateness=late
+        )
+        for _ in runs:
             pass
 
 
 def _without_harm(hear: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
     """Return a function whose failures do not reach the session; the first one is logged."""
-    failed = []
+    failed: list[dict[str, Any]] = []
 
     def heard(line: dict[str, Any]) -> None:
         try:
@@ -315,7 +318,7 @@ def _refuse_another_experiment(protocol: Protocol, scanner: Address) -> None:
             "delete scanner.json in the folder of its volumes"
         )
     theirs, findings = validate(scanner.protocol)
-    if findings:
+    if findings or theirs is None:
         return  # of another version, which says so itself
     # What a scanner and a person do not know of.
     ours = ("name", "description", "agent", "learners", "estimate", "evaluation", "study")

@@ -68,6 +68,8 @@ class PatientJournal(Journal):
 class LiveSink(DatasetSink):
     """Writes a live session; a full disk is waited for, and the journal is kept."""
 
+    _journal: PatientJournal
+
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._journal.clock = self._source.elapsed

@@ -76,9 +76,11 @@ class SimulatedPerson(Participant):
         chance = 1 / len(self._protocol.task.options)
         return Shown(int(self._shown_on_cue[trial]), chance, explored=False, catch=True)
 
-    def answer(self, trial: int, guess: int) -> list[Event]:
+    def answer(self, trial: int, guess: int, judged: bool | None = None) -> list[Event]:
         """Return what a guess evokes: the person sees it, then judges it."""
-        return super().answer(trial, guess, self._judged(trial, guess))
+        return super().answer(
+            trial, guess, self._judged(trial, guess) if judged is None else judged
+        )
 
     def key(self, trial: int, guess: int) -> KeyPress | None:
         """Return the key that is pressed, where judgments are given by one."""

@@ -51,7 +51,8 @@ def replay_live(
     feed = ReplayFeed(Path(volumes), _journal(dataset), protocol, place, reference)
     source = ReplayedVolumes(
         *(dataset, protocol, place, feed, lambda keep, elapsed: ReplayDisplay(keep)),
-        **{"group": "replayed", "speed": SPEED},
+        group="replayed",
+        speed=SPEED,
     )
     header = {"protocol": protocol.model_dump(mode="json"), "replayed": True}
     with closing(PatientJournal.create(Path(os.path.abspath(out)), header)) as journal:

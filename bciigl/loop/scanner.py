@@ -191,7 +191,7 @@ class _Run:
     def __init__(self, brain: Brain, source: SimulatedSource, place: RunId, trials: int) -> None:
         self.scanner = brain.scan(*place, trials=trials)
         self.frames = self.scanner.frames
-        self._person = participant_of(brain.protocol, source, place, trials)
+        self._person: Any = participant_of(brain.protocol, source, place, trials)
         self._options = list(brain.protocol.task.options)
         self._planned = {
             (kind, float(onset)): trial

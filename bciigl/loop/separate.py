@@ -13,7 +13,7 @@ from bciigl.estimate import UNCALIBRATED, Calibration, contexts, feedback_so_far
 from bciigl.loop.participant import Participant
 from bciigl.loop.trials import Decision, Series, Steps
 from bciigl.protocol import Protocol
-from bciigl.recording.trial import NOT_ESTIMATED, RunId, Trial
+from bciigl.recording.trial import NOT_ESTIMATED, RunId, Shown, Trial
 from bciigl.source import Source
 
 
@@ -41,7 +41,7 @@ def separate_steps(
 
     frames = recorded([participant.imagine(number) for number in numbers])
     seen = contexts(frames, protocol, calibration) if looked_at else [NOT_ESTIMATED] * len(numbers)
-    shown = []
+    shown: list[Shown] = []
     for number in numbers:
         shown.append((yield Decision(number, seen[number])))
     answers = (participant.answer(number, shown[number].action) for number in numbers)

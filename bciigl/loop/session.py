@@ -78,8 +78,10 @@ def run_session(
     sink : MemorySink or DatasetSink
         Where it goes.
     """
-    how = {"progress": progress, "lateness": lateness, "line": line}
-    for _ in session_runs(protocol, source, agent, sink, **how):
+    runs = session_runs(
+        protocol, source, agent, sink, progress=progress, lateness=lateness, line=line
+    )
+    for _ in runs:
         pass
 
 
@@ -132,7 +134,8 @@ def session_runs(
                 for trial in past:
                     notify_agent(who, trial)
             else:
-                how = {"past": past, "keep": partial(keep, place), "lateness": lateness}
+                how: dict[str, Any] = {"past": past, "keep": partial(keep, place)}
+                how["lateness"] = lateness
                 # Estimates cost more than all else where nobody learns or keeps what it saw.
                 how["looked_at"] = type(who) is not Agent or not isinstance(sink, MemorySink)
                 how["decide"] = partial(tell_guess, place)
@@ -210,8 +213,13 @@ def simulate_run(
 
     given = (protocol, source, participant, place, calibration, len(past))
     steps = run_steps(*given, decided=decided, looked_at=looked_at)
-    how = {"past": past, "repeated": source.repeatable, "keep": keep, "on_guess": on_guess}
-    (frames, status, when), done = run_trials(steps, agent, participant, **how)
+    (frames, status, when), done = run_trials(
+        *(steps, agent, participant),
+        past=past,
+        repeated=source.repeatable,
+        keep=keep,
+        on_guess=on_guess,
+    )
     truth = participant.truth([each.action for each in done])
     keys = [participant.key(number, each.action) for number, each in enumerate(done)]
     report = source.report()
@@ -253,9 +261,14 @@ def agent_of(
     calibration: Calibration = UNCALIBRATED,
 ) -> Agent:
     """Return the agent that a protocol asks for, with a fitted learner if its policy is fixed."""
-    told = {"catch_match_rate": known_match_rate(protocol)}
-    told |= {"policy": policy, "calibration": calibration}
-    return make_agent(protocol.agent, len(protocol.task.options), voxels, **told)
+    return make_agent(
+        protocol.agent,
+        len(protocol.task.options),
+        voxels,
+        catch_match_rate=known_match_rate(protocol),
+        policy=policy,
+        calibration=calibration,
+    )
 
 
 def simulate(
@@ -353,8 +366,12 @@ def record(
 
     with closing(Journal.create(out, header, save_policy)) as journal:
         sink = DatasetSink(journal, protocol, source)
-        how = {"progress": progress, "lateness": lateness, "line": line or silent}
-        run_session(protocol, source, agent, sink, **how)
+        run_session(
+            *(protocol, source, agent, sink),
+            progress=progress,
+            lateness=lateness,
+            line=line or silent,
+        )
 
 
 def resume(
@@ -393,7 +410,8 @@ def resume(
         if "live" in journal.header:
             raise JournalError(f"{out}: is a live session; use bciigl run --resume")
         protocol, findings = validate(journal.header.get("protocol"))
-        if findings or not {"folder", "source", "agent"} <= set(journal.header):
+        known = {"folder", "source", "agent"} <= set(journal.header)
+        if findings or protocol is None or not known:
             raise JournalError(f"{journal.path}: does not say what session it is of")
         refuse_another(out, protocol, expected)
         source = _paced(protocol, make_source(protocol, journal.header["folder"]), speed)
@@ -424,9 +442,9 @@ def _paced(
 def refuse_another(out: Path, known: Protocol, expected: Protocol | None) -> None:
     """Refuse to resume a recording that is not of the protocol expected."""
     expected = expected and draw(expected)
-    if expected is None or known.content_hash == expected.content_hash:
+    if expected is None or (difference := first_difference(expected, known)) is None:
         return
-    name, ours, theirs = first_difference(expected, known)
+    name, ours, theirs = difference
     raise BciiglError(
         f"{out}: was begun with another protocol: {name} is {theirs} there, {ours} here; "
         "without any options it is resumed as it was begun"

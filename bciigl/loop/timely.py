@@ -63,7 +63,7 @@ class TimelyAgent(Agent):
     def begin_run(self, rng: np.random.Generator) -> None:
         """Get ready for a run."""
         # Its own stream, so that the agent draws what it would have drawn without being watched.
-        self.rng = np.random.default_rng(rng.bit_generator.seed_seq.spawn(1)[0])
+        self.rng = rng.spawn(1)[0]
         self._submit(self._agent.begin_run, rng)
 
     def act(self, context: np.ndarray) -> Choice:

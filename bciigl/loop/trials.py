@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,8 @@ Decided = Mapping[int, tuple[np.ndarray, Shown]]
 """Contexts and guesses that were decided on before a run was resumed, by trial from 0."""
 OnGuess = Callable[[int, np.ndarray, Shown], None]
 """Called with the number of a trial, its context and the guess, before that is shown."""
-Steps = Generator[Decision | Trial, Shown | None, Series]
-"""The steps of a run: each `Decision` must be sent what is shown; finished trials follow."""
+Steps = Generator[Any, Any, Series]
+"""The steps of a run: each `Decision` must be sent what is `Shown`; a finished `Trial` follows."""
 
 
 def trial_steps(
@@ -66,7 +66,8 @@ def trial_steps(
     length = planned.frames(source.tr)
     if protocol.estimate.motion:
         when = replace(when, confounds=np.full((length, 6), np.nan))
-    frames, status = np.full((length, source.n_voxels), np.nan), {}
+    frames = np.full((length, source.n_voxels), np.nan)
+    status: dict[int, str] = {}
 
     def until(seconds: float) -> np.ndarray:
         """Return the frames that are complete by then."""
@@ -109,7 +110,8 @@ def trial_steps(
             until(planned.starts[trial + 1])
             yield Trial.missed(source.n_voxels)
             continue
-        if trial in (decided or {}):
+        shown: Shown
+        if decided is not None and trial in decided:
             seen, shown = decided[trial]
         else:
             seen = NOT_ESTIMATED

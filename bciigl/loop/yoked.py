@@ -74,7 +74,7 @@ class YokedAgent(Agent):
     def begin_run(self, rng: np.random.Generator) -> None:
         """Let the agent begin a run."""
         # Its own stream: the agent draws from the other.
-        self.rng = np.random.default_rng(rng.bit_generator.seed_seq.spawn(1)[0])
+        self.rng = rng.spawn(1)[0]
         self._agent.begin_run(rng)
 
     def observe(
@@ -168,7 +168,7 @@ def _guesses(folder: Path, protocol: Protocol) -> list[list[int]]:
 
 def in_condition(agent: Agent, condition: Mapping[str, Any] | None) -> Agent:
     """Return who guesses in a condition, or without one: the agent itself, or a `YokedAgent`."""
-    guesses = condition and condition["guesses"]
+    guesses = None if condition is None else condition["guesses"]
     return agent if guesses is None else YokedAgent(agent, guesses)
 
 

@@ -235,6 +235,7 @@ def _too_little_to_learn_from(protocol: Protocol) -> Iterator[Finding]:
         return
     if _blind(protocol):
         return
+    path: FieldPath
     if options == 2:
         path, kind = ("task", "catch", "share"), "catch trials"
         trials, rate = task.trials * task.catch.share, task.catch.match_rate

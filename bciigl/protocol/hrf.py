@@ -13,6 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gamma, gammainc
 
@@ -62,7 +63,7 @@ Weights = tuple[float, ...]
 """What is added of each curve of the basis; () for fmrisim's response as it is."""
 
 
-def impulse_response(seconds: np.ndarray, shape: Shape = CANONICAL) -> np.ndarray:
+def impulse_response(seconds: ArrayLike, shape: Shape = CANONICAL) -> np.ndarray:
     """Return a double gamma at `seconds` after an instant; about 1 at its peak, 5.4 s."""
     t = np.asarray(seconds, float) - max(shape.delay, 0.0)
     inside = (t > 0) & (t < LENGTH)

@@ -187,7 +187,7 @@ def check(
     problems = [_problem(file, each, changes) for each in found[:MOST_PROBLEMS]]
     if more := found[MOST_PROBLEMS:]:
         problems.append(Problem(file, None, None, "", f"and {len(more)} more problems"))
-    if problems:
+    if problems or protocol is None:
         return CheckReport(file, None, tuple(problems), ())
     remarks = (_located(document, each) for each in advice(protocol))
     return CheckReport(file, protocol, (), tuple(_problem(file, each, changes) for each in remarks))
@@ -253,4 +253,5 @@ def _problem(file: str, finding: Finding, changes: Changes) -> Problem:
         # The field itself, within it, or a section that the change alone made.
         if re.match(rf"{re.escape(name)}($|[.\[])", dotted) or name.startswith(f"{dotted}."):
             return Problem(f"{file} with {name}={value}", None, None, dotted, finding.message)
-    return Problem(file, *(finding.position or (None, None)), dotted, finding.message)
+    line, column = finding.position or (None, None)
+    return Problem(file, line, column, dotted, finding.message)

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
+from bciigl.base.errors import BciiglError
 from bciigl.base.html import facts_html, facts_text
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES, Registry
 from bciigl.protocol.design_checks import refusals
@@ -81,10 +82,11 @@ def _option(value: Any) -> int | str:
 
 
 def _interval(value: Any) -> int | str:
-    if not isinstance(value, bool) and parse_interval(value):
-        return value
-    message = "should be a whole number of runs from 1, or text such as '2 runs' or '10 trials'"
-    raise PydanticCustomError("interval", message)
+    try:
+        parse_interval(value)
+    except BciiglError as error:
+        raise PydanticCustomError("interval", "{message}", {"message": str(error)}) from error
+    return value
 
 
 def _label(value: Any) -> int | str:

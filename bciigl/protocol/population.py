@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import reduce
+from operator import attrgetter
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,7 +108,8 @@ class Lognormal(_Distribution):
     def quantile(self, share: float) -> float:
         """Return the value below which this share of people is."""
         law = NormalDist(math.log(self.median), math.log(self.spread))
-        return math.exp(_cut_normal(law, *map(math.log, self.bounds), share))
+        low, high = map(math.log, self.bounds)
+        return math.exp(_cut_normal(law, low, high, share))
 
     def __str__(self) -> str:
         """Return it in words."""
@@ -206,7 +207,7 @@ def draw(protocol: Protocol) -> Protocol:
 
 def person_values(protocol: Protocol, population: Population) -> dict[str, float]:
     """Return the values that a protocol has in the fields of a population."""
-    return {name: reduce(getattr, name.split("."), protocol) for name in population}
+    return {name: attrgetter(name)(protocol) for name in population}
 
 
 def _with(section: Any, path: list[str], value: Any) -> Any:

@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bciigl.base.errors import BciiglError
+
 if TYPE_CHECKING:
     from bciigl.protocol.model import Protocol
 
@@ -57,7 +59,8 @@ def event_offsets(protocol: Protocol) -> dict[str, float]:
     if protocol.recording == "separate":
         after = protocol.timing.event
         return {kind: 0.0 if kind == "imagination" else after for kind in protocol.task.events}
-    offsets, elapsed = {}, 0.0
+    offsets: dict[str, float] = {}
+    elapsed = 0.0
     for step in steps(protocol):
         offsets |= dict.fromkeys(step.kinds, elapsed)
         elapsed += step.seconds
@@ -129,15 +132,18 @@ def trials_per_run(protocol: Protocol, trials: int) -> list[int]:
     return [protocol.task.trials_per_run] * full + [rest] * (rest > 0)
 
 
-def parse_interval(value: int | str) -> tuple[int, str] | None:
-    """Return how many of what an interval such as 2 or ``"10 trials"`` is; None if it is none.
+def parse_interval(value: int | str) -> tuple[int, str]:
+    """Return how many of what an interval such as 2 or ``"10 trials"`` is.
 
-    Whole numbers are of runs.
+    Whole numbers are of runs. `BciiglError` if it is no interval.
     """
     if isinstance(value, int):
-        return (value, "runs") if 1 <= value <= 10_000 else None
-    found = re.fullmatch(r"([1-9]\d{0,3}) (run|trial)s?", str(value))
-    return None if found is None else (int(found[1]), f"{found[2]}s")
+        if not isinstance(value, bool) and 1 <= value <= 10_000:
+            return value, "runs"
+    elif found := re.fullmatch(r"([1-9]\d{0,3}) (run|trial)s?", str(value)):
+        return int(found[1]), f"{found[2]}s"
+    message = "should be a whole number of runs from 1, or text such as '2 runs' or '10 trials'"
+    raise BciiglError(message)
 
 
 def session_hours(protocol: Protocol, trials: int) -> float:

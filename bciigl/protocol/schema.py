@@ -4,14 +4,18 @@ import json
 from functools import cache
 from typing import Any
 
-from bciigl.protocol.design_checks import FieldPath
 from bciigl.protocol.model import Protocol
+
+FieldName = tuple[str, ...]
+"""A field of the schema: a path without places in lists."""
 
 
 def _schema() -> dict[str, Any]:
     schema = Protocol.model_json_schema()
     for part in [schema, *schema["$defs"].values()]:
         del part["title"]
+        if "description" in part:
+            part["description"] = part["description"].partition("\n\nExamples")[0]
         for field in part["properties"].values():
             field.pop("title", None)
     # A word for the method stands for the section.
@@ -41,15 +45,15 @@ def json_schema() -> str:
 
 
 @cache
-def fields() -> dict[FieldPath, dict[str, Any]]:
+def fields() -> dict[FieldName, dict[str, Any]]:
     """Return what the schema says of every field and section, and of each shape of a region."""
     return _walked(_schema())
 
 
-def _walked(schema: dict[str, Any]) -> dict[FieldPath, dict[str, Any]]:
-    found: dict[FieldPath, dict[str, Any]] = {}
+def _walked(schema: dict[str, Any]) -> dict[FieldName, dict[str, Any]]:
+    found: dict[FieldName, dict[str, Any]] = {}
 
-    def walk(part: dict[str, Any], path: FieldPath) -> None:
+    def walk(part: dict[str, Any], path: FieldName) -> None:
         for name, field in part["properties"].items():
             found.setdefault((*path, name), field)
             for section in [field, *field.get("oneOf", []), *field.get("anyOf", [])]:
@@ -65,7 +69,7 @@ def differing_fields() -> dict[str, dict[str, Any]]:
     return _differing(fields())
 
 
-def _differing(found: dict[FieldPath, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _differing(found: dict[FieldName, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the numbers that belong to the person: where is recorded is the experimenter's."""
     return {
         ".".join(path): field
@@ -77,7 +81,7 @@ def _differing(found: dict[FieldPath, dict[str, Any]]) -> dict[str, dict[str, An
 
 
 @cache
-def field_notes() -> dict[FieldPath, str]:
+def field_notes() -> dict[FieldName, str]:
     """Return for every field and section its description, unit and range in one line."""
     notes = {}
     for path, field in fields().items():
@@ -113,5 +117,5 @@ def field_range(field: dict[str, Any]) -> str:
 
 def _interval(low: float, high: float) -> str:
     # Some versions of pydantic write the limits of floats as 0, some as 0.0.
-    low, high = (f"{number:,.10g}" for number in (low, high))
-    return low if low == high else f"{low} to {high}"
+    ends = [f"{number:,.10g}" for number in (low, high)]
+    return ends[0] if low == high else " to ".join(ends)

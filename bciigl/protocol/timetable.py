@@ -39,7 +39,7 @@ class Timetable:
     nulls: np.ndarray
     seconds: float
     confounds: np.ndarray | None = None
-    left_out: Mapping[int, str] = field(default_factory=dict)
+    left_out: dict[int, str] = field(default_factory=dict)
 
     @property
     def trials(self) -> int:
@@ -80,15 +80,17 @@ def timetable(
     Without a session all runs must have the same times, without jitter and null trials.
     """
     regular, timing = schedule.is_regular(protocol), protocol.timing
-    if not regular and session is None:
-        raise BciiglError(
-            "times differ from run to run (jitter or null trials): give the session and the run, "
-            "or when=timetable(protocol, trials, session, run)"
-        )
+    offsets: Mapping[str, float | np.ndarray]
+    first: float | np.ndarray
     if regular:
         starts = timing.burn_in + np.arange(trials + 1) * schedule.trial_seconds(protocol)
         offsets, nulls = schedule.event_offsets(protocol), np.zeros(0)
         first = schedule.steps(protocol)[0].seconds
+    elif session is None:
+        raise BciiglError(
+            "times differ from run to run (jitter or null trials): give the session and the run, "
+            "or when=timetable(protocol, trials, session, run)"
+        )
     else:
         seed = run_seed(protocol.seed, session, run)
         starts, offsets, nulls = _irregular(protocol, trials, seed)

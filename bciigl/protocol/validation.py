@@ -30,7 +30,7 @@ PLAINER = {
 }
 """Pydantic's error types in words that need no Python."""
 
-PATTERNS = {
+PATTERNS: dict[FieldPath, str] = {
     ("name",): "should be letters, digits, _ and -, and begin with a letter or digit",
     ("screen", "text_colour"): "should be a colour such as '#f2f2f2'",
     ("screen", "background"): "should be a colour such as '#000000'",
@@ -138,7 +138,7 @@ def _hint(error: Any, path: FieldPath) -> str:
         return "; write it without quotes and units" if re.match(r"[-+.]?\d", value) else ""
     if kind in ("literal_error", "region"):
         return did_you_mean(value, re.findall("'([^']*)'", error["msg"]))
-    if kind == "distribution" and "." not in path[-1]:
+    if kind == "distribution" and "." not in str(path[-1]):
         return "; write fields in full, such as brain.cnr"
     if kind.startswith("less_than"):
         field = tuple(key for key in path if isinstance(key, str))
@@ -149,7 +149,7 @@ def _hint(error: Any, path: FieldPath) -> str:
 
 def _unknown_key(path: FieldPath) -> str:
     """Say that a key is unknown, and which one was probably meant."""
-    *section, key = path
+    *section, key = map(str, path)
     if section[:1] == ["population"]:
         near = did_you_mean(key, KEYS) or f"; known here: {', '.join(KEYS)}"
         return f"unknown key{near}"

@@ -42,6 +42,11 @@ HINTS = {
 """Hints for the most common errors, by the parser's message."""
 
 
+_NodeEvent = (
+    events.AliasEvent | events.MappingStartEvent | events.SequenceStartEvent | events.ScalarEvent
+)
+
+
 class _Refused(YAMLError):
     """Ends the reading; its arguments are the position and the message."""
 
@@ -66,7 +71,7 @@ class Document:
             position, message = _explained(problem, text)
             self.complaints.append(Finding((), message, position=position))
 
-    def _counted(self, text: str) -> Iterator[events.Event]:
+    def _counted(self, text: str) -> Iterator[Any]:
         position = (1, 1)
         try:
             for event in islice(self._yaml.parse(text), MOST_EVENTS):
@@ -84,7 +89,7 @@ class Document:
     def _read(self) -> Any:
         next(self._events)  # the stream's start
         event = next(self._events)
-        if isinstance(event, events.StreamEndEvent):
+        if not isinstance(event, events.DocumentStartEvent):  # the stream's end
             raise _Refused(None, "is empty; a protocol needs at least name and task.options")
         if event.version or event.tags:
             message = "% directives are not allowed; protocols are YAML 1.2"
@@ -96,7 +101,7 @@ class Document:
             self._complain((), after, "a second document begins; keep one per file")
         return data
 
-    def _value(self, event: events.Event, path: FieldPath) -> Any:
+    def _value(self, event: _NodeEvent, path: FieldPath) -> Any:
         if len(path) > DEEPEST:
             message = f"is nested more than {DEEPEST} levels deep"
             raise _Refused(_position(event.start_mark), message)
@@ -190,7 +195,7 @@ _Representer.add_representer(
 )
 
 
-def render(data: Mapping[str, Any], notes: Mapping[FieldPath, str]) -> str:
+def render(data: Mapping[str, Any], notes: Mapping[tuple[str, ...], str]) -> str:
     """Return `data` as YAML, with ``notes[path]`` as a comment on the line above each field."""
     yaml = YAML()
     yaml.Representer = _Representer
@@ -202,7 +207,7 @@ def render(data: Mapping[str, Any], notes: Mapping[FieldPath, str]) -> str:
 
 
 def _commented(
-    data: Mapping[str, Any], notes: Mapping[FieldPath, str], path: FieldPath
+    data: Mapping[str, Any], notes: Mapping[tuple[str, ...], str], path: tuple[str, ...]
 ) -> CommentedMap:
     commented = CommentedMap()
     for key, value in data.items():

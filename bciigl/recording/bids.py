@@ -99,7 +99,9 @@ def write_description(
     about = {"Description": "Who they are", "Levels": {group: GROUPS.get(group, group)}}
     _write_json(folder / "participants.json", {"group": about})
     levels = {kind: text for kind, text in _EVENTS.items() if kind in protocol.task.events}
-    columns = {"trial_type": {"Description": "What happens to the brain", "Levels": levels}}
+    columns: dict[str, Any] = {
+        "trial_type": {"Description": "What happens to the brain", "Levels": levels}
+    }
     columns |= _COLUMNS | (_KEYS if protocol.human.key_press else {})
     _write_json(folder / f"task-{task_label(protocol)}_events.json", columns)
     name = f"{protocol.name}: contexts and feedback, {_UNITS[protocol.estimate.normalise]}"
@@ -119,8 +121,11 @@ def write_run(
     """Write a run's recording, events, interactions and, if known, the truth; return the files."""
     written = []
     frames = run.frames if isinstance(run.frames, Mapping) else {"": run.frames}
-    task = {"TaskName": protocol.name, "TaskDescription": protocol.description or protocol.name}
-    task["RepetitionTime"] = protocol.timing.tr
+    task = {
+        "TaskName": protocol.name,
+        "TaskDescription": protocol.description or protocol.name,
+        "RepetitionTime": protocol.timing.tr,
+    }
     for name, kinds in series(protocol).items():
         stem = run_stem(protocol, *place, name)
         (folder / stem.parent).mkdir(parents=True, exist_ok=True)
@@ -185,7 +190,7 @@ def confounds(movement: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     yield "framewise_displacement", steps @ ([1.0] * 3 + [HEAD_RADIUS] * 3)
 
 
-def _interactions(run: RecordedRun) -> dict[str, np.ndarray]:
+def _interactions(run: RecordedRun) -> dict[str, Any]:
     """Return what the agent saw and did, and the calibration it was estimated with, as arrays."""
     names = {name: name for name in ("context", "action", "propensity", "catch")}
     names |= {"feedback_so_far": "feedback"}
@@ -278,7 +283,7 @@ def _key(run: RecordedRun, number: int, kind: str) -> tuple[str, str]:
 
 
 def _description(name: str, kind: str) -> dict[str, Any]:
-    found = {"Name": name, "BIDSVersion": BIDS_VERSION, "DatasetType": kind}
+    found: dict[str, Any] = {"Name": name, "BIDSVersion": BIDS_VERSION, "DatasetType": kind}
     found["GeneratedBy"] = [{"Name": "bciigl", "Version": __version__}]
     return found | ({"SourceDatasets": [{"URL": "../../"}]} if kind == "derivative" else {})
 

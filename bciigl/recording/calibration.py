@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from bciigl.protocol.hrf import BASIS
 from bciigl.recording.layout import DatasetError
 
 
-def calibration_arrays(calibration: Calibration) -> dict[str, np.ndarray]:
+def calibration_arrays(calibration: Calibration) -> dict[str, Any]:
     """Return a calibration as arrays by name, without what it does not know."""
     given = calibration._asdict() | {"response": calibration.response or None}
     return {name: np.asarray(each, float) for name, each in given.items() if each is not None}

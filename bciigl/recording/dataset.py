@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -335,7 +335,7 @@ def open_dataset(folder: str | os.PathLike) -> Dataset:
 
 def _events(path: Path) -> list[RecordedEvent]:
     names = ("onset", "duration", "trial_type", "trial", "guess", "propensity", "explored", "catch")
-    read = (float, float, str, int, str, _propensity, "true".__eq__, "true".__eq__)
+    read: list[Any] = [float, float, str, int, str, _propensity, "true".__eq__, "true".__eq__]
     table = tables.read_table(path, names, ("left_out",), error=DatasetError)
     rows = zip(*table.values(), strict=True)
     try:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import make_folder, named_errors, written_file
@@ -28,6 +28,9 @@ class JournalError(BciiglError):
     """A journal from which a session cannot be resumed."""
 
 
+AnyJournal = TypeVar("AnyJournal", bound="Journal")
+
+
 class Journal:
     """An append-only file in a folder that one process at a time holds."""
 
@@ -39,8 +42,11 @@ class Journal:
 
     @classmethod
     def create(
-        cls, folder: Path, header: dict[str, Any], prepare: Callable[[], None] = silent
-    ) -> "Journal":
+        cls: type[AnyJournal],
+        folder: Path,
+        header: dict[str, Any],
+        prepare: Callable[[], None] = silent,
+    ) -> AnyJournal:
         """Begin a journal in a folder that is absent or empty; `prepare` is called before."""
         path = folder / JOURNAL
         if not folder.is_dir() or folder.is_symlink():
@@ -59,7 +65,7 @@ class Journal:
             return cls(path, header, lock)
 
     @classmethod
-    def reopen(cls, folder: Path) -> "Journal":
+    def reopen(cls: type[AnyJournal], folder: Path) -> AnyJournal:
         """Open the journal in a folder again; a half-written last line is dropped."""
         path = folder / JOURNAL
         if not path.exists():
@@ -111,7 +117,7 @@ def _line(entry: dict[str, Any]) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
+def _entry(line: bytes) -> Any:
     """Return what a line says, or None if it is not whole."""
     checksum, _, text = line[:-1].partition(b" ")
     if line[-1:] != b"\n" or checksum != b"%08x" % zlib.crc32(text):
@@ -138,7 +144,7 @@ def _read(path: Path) -> tuple[dict[str, Any], int]:
     version = header and header.get("version")
     if version in (1, 2):
         raise JournalError(f"{path}: was begun by bciigl 0.{version}: resume it with that version")
-    if version != VERSION:
+    if header is None or version != VERSION:
         raise JournalError(f"{path}: is not a journal that this version can resume")
     return header, whole
 

@@ -5,7 +5,7 @@ one derivative dataset; the truth, which no agent and no label-free learner may 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bciigl.base import tables
@@ -69,6 +69,6 @@ def read_table(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     return tables.read_table(path, columns, error=DatasetError)
 
 
-def words(truths: Sequence[bool]) -> list[str]:
+def words(truths: Iterable[bool]) -> list[str]:
     """Return true and false as a table has them."""
     return ["true" if each else "false" for each in truths]

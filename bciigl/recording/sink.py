@@ -1,12 +1,12 @@
 """Where a session goes while it runs: to memory, or to a dataset that survives a crash."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class MemorySink:
         """Return that nothing was recorded before."""
         return [], False
 
-    decided = MappingProxyType({})
+    decided: ClassVar[Mapping[int, tuple[np.ndarray, Shown]]] = MappingProxyType({})
     """Guesses that were decided on in trials that had not ended: none."""
 
     def decide(self, place: RunId, number: int, context: np.ndarray, shown: Shown) -> None:

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bciigl.estimate import UNCALIBRATED, Calibration
+from bciigl.estimate.frames import Frames
 from bciigl.protocol.timetable import Timetable
 from bciigl.recording.truth import Truth
-
-Frames = np.ndarray | Mapping[str, np.ndarray]
-"""A run's frames, (frames, voxels); by name where there are several series."""
 
 
 class RunId(NamedTuple):

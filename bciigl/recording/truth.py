@@ -1,12 +1,11 @@
 """What was true, beside what an agent saw: for scorers, and for learners that are told it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
-from bciigl.learn.interactions import Interactions
+from bciigl.learn.interactions import Interactions, MaybeArray
 
 
 @dataclass(frozen=True)
@@ -18,10 +17,10 @@ class Truth:
     1 where it is not sure, `judged` whether the person said so: the other way in a lapse.
     """
 
-    meant: Sequence[int] | np.ndarray | None
-    match: Sequence[bool] | np.ndarray | None = None
-    imagined: Sequence[int] | np.ndarray | None = None
-    judged: Sequence[bool] | np.ndarray | None = None
+    meant: MaybeArray
+    match: MaybeArray = None
+    imagined: MaybeArray = None
+    judged: MaybeArray = None
 
     def rows(self, index: np.ndarray) -> "Truth":
         """Return the truth about some of the trials."""

@@ -77,7 +77,7 @@ def _read_mosaic(dataset: Dataset) -> Volume:
     gap = number(dataset, "SpacingBetweenSlices") or number(dataset, "SliceThickness") or 0.0
     if gap <= 0:
         raise VolumeError("its header does not say how far slices are from each other")
-    along = 1.0 if normal is None else normal @ across
+    along = 1.0 if normal is None else float(normal @ across)
     if not math.isclose(abs(along), 1, abs_tol=0.01):
         raise VolumeError("its slices follow each other in another direction than their normal")
     step = across * math.copysign(gap, along)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any, Protocol
 
 import numpy as np
 from pydicom.dataset import Dataset
@@ -18,6 +19,13 @@ _COMPONENTS = {"P": "phase", "PHASE": "phase", "PHASE MAP": "phase"}
 _COMPONENTS |= {"R": "real", "REAL": "real", "I": "imaginary", "IMAGINARY": "imaginary"}
 # When an image was measured; at least, when it was computed.
 _TIMES = ("AcquisitionTime", "AcquisitionDateTime", "ContentTime")
+
+
+class Elements(Protocol):
+    """What elements are looked up in by keyword: a file, or one of its frames."""
+
+    def get(self, keyword: str, /) -> Any:
+        """Return the value of an element, None if it is absent."""
 
 
 def describe(dataset: Dataset) -> Volume:
@@ -45,7 +53,7 @@ def describe(dataset: Dataset) -> Volume:
     )
 
 
-def component(dataset: Dataset, types: str) -> str:
+def component(dataset: Elements, types: str) -> str:
     """Return ``"phase"``, ``"real"`` or ``"imaginary"``; empty for the magnitude.
 
     `types` is the keyword of the image's or frame's types.
@@ -78,7 +86,7 @@ def read_pixels(dataset: Dataset) -> np.ndarray:
     return pixels.reshape(shape)
 
 
-def rescaled(dataset: Dataset, pixels: np.ndarray) -> np.ndarray:
+def rescaled(dataset: Elements, pixels: np.ndarray) -> np.ndarray:
     """Return stored numbers in the scanner's units."""
     slope, intercept = number(dataset, "RescaleSlope"), number(dataset, "RescaleIntercept")
     if slope == 0:
@@ -89,7 +97,7 @@ def rescaled(dataset: Dataset, pixels: np.ndarray) -> np.ndarray:
     return values
 
 
-def placement(dataset: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def placement(dataset: Elements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the orientation, spacing and position of an image, as in `Slice`."""
     orientation = vector(dataset, "ImageOrientationPatient", 6)
     row, column = orientation[:3], orientation[3:]
@@ -102,7 +110,7 @@ def placement(dataset: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return orientation, spacing, vector(dataset, "ImagePositionPatient", 3)
 
 
-def vector(dataset: Dataset, keyword: str, length: int) -> np.ndarray:
+def vector(dataset: Elements, keyword: str, length: int) -> np.ndarray:
     """Return an element that is a list of numbers."""
     value = dataset.get(keyword)
     values = np.array([] if value is None else value, float).ravel()
@@ -111,7 +119,7 @@ def vector(dataset: Dataset, keyword: str, length: int) -> np.ndarray:
     return values
 
 
-def number(dataset: Dataset, keyword: str) -> float | None:
+def number(dataset: Elements, keyword: str) -> float | None:
     """Return the first number of an element, None if it is absent or empty."""
     value = dataset.get(keyword)
     if isinstance(value, MultiValue):
@@ -123,13 +131,13 @@ def number(dataset: Dataset, keyword: str) -> float | None:
     return value
 
 
-def whole_number(dataset: Dataset, keyword: str) -> int | None:
+def whole_number(dataset: Elements, keyword: str) -> int | None:
     """Return the first number of an element as an integer, None if it is absent or empty."""
     value = number(dataset, keyword)
     return None if value is None else int(value)
 
 
-def texts(dataset: Dataset, keyword: str) -> list[str]:
+def texts(dataset: Elements, keyword: str) -> list[str]:
     """Return the texts of an element; empty if it is absent."""
     value = dataset.get(keyword)
     if value is None or isinstance(value, str):
@@ -148,7 +156,7 @@ def clock(value: object) -> float | None:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def private(dataset: Dataset, group: int, creator: str, element: int) -> object | None:
+def private(dataset: Dataset, group: int, creator: str, element: int) -> Any:
     """Return the first value of a vendor's private element, None if it is absent."""
     try:
         value = dataset.private_block(group, creator)[element].value

@@ -1,6 +1,7 @@
 """Enhanced DICOM: one file has all slices of a volume, or of several, as frames."""
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 from pydicom.dataset import Dataset
@@ -45,7 +46,7 @@ class _Frame:
         self.orientation, self.spacing, self.position = placement(self)
         self.place = place(self.orientation, self.position)
 
-    def get(self, keyword: str) -> object | None:
+    def get(self, keyword: str, /) -> Any:
         """Return the value of an element, None if it is absent."""
         for groups in self._groups:
             items = groups.get(_GROUPS[keyword])
@@ -83,12 +84,14 @@ def _split(frames: list[_Frame]) -> dict[int, list[_Frame]]:
     if len({frame.place for frame in frames}) == len(frames):
         return {0: frames}
     for keyword in ("TemporalPositionIndex", "FrameAcquisitionNumber"):
-        groups = defaultdict(list)
-        for frame in frames:
-            groups[whole_number(frame, keyword)].append(frame)
+        groups: dict[int, list[_Frame]] = defaultdict(list)
+        numbers = [whole_number(frame, keyword) for frame in frames]
+        for which, frame in zip(numbers, frames, strict=True):
+            if which is not None:
+                groups[which].append(frame)
         sizes = {len(each) for each in groups.values()}
         sizes |= {len({frame.place for frame in each}) for each in groups.values()}
-        if None not in groups and len(sizes) == 1:
+        if None not in numbers and len(sizes) == 1:
             return groups
     raise VolumeError("nothing says which of its frames belong to the same volume")
 

@@ -58,7 +58,7 @@ class MosaicWriter:
 
     def __init__(
         self,
-        shape: tuple[int, int, int],
+        shape: tuple[int, ...],
         affine: np.ndarray,
         tr: float,
         *,
@@ -164,7 +164,7 @@ class MosaicWriter:
         dataset.SpacingBetweenSlices = dataset.SliceThickness = _decimals(sizes[2])
         block = dataset.private_block(0x0019, "SIEMENS MR HEADER", create=True)
         block.add_new(0x0A, "US", self._shape[2])
-        entries = {
+        entries: dict[str, tuple[str, Sequence[object]]] = {
             "NumberOfImagesInMosaic": ("US", [self._shape[2]]),
             "SliceNormalVector": ("FD", [f"{each:.8f}" for each in directions[:, 2]]),
             "ProtocolSliceNumber": ("IS", [0]),

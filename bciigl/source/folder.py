@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from bciigl.base.errors import BciiglError
 
@@ -56,7 +57,8 @@ class FolderWatcher:
         self._fresh: dict[Path, _State] = {}  # of the last look, to be seen once more
         self._found: list[Path] = []  # of these, the ones to name, the next one last
         self._next_look = self._settled = 0.0
-        self._observer, self._there = None, True
+        self._observer: Any = None
+        self._there = True
 
     def __enter__(self) -> "FolderWatcher":
         """Begin to watch."""
@@ -150,10 +152,10 @@ class FolderWatcher:
 
         class Handler(FileSystemEventHandler):
             # An exception here would end the observer's thread, so nothing else is done.
-            def on_closed(self, event: object) -> None:
+            def on_closed(self, event: Any) -> None:
                 events.put(Path(os.fsdecode(event.src_path)))
 
-            def on_moved(self, event: object) -> None:
+            def on_moved(self, event: Any) -> None:
                 events.put(Path(os.fsdecode(event.dest_path)))
 
         # It warns of folders that are made while it looks at others; all are looked at anyway.
@@ -169,7 +171,7 @@ class FolderWatcher:
 
 def file_states(folder: str | os.PathLike, but: Collection[Path] = ()) -> dict[Path, _State]:
     """Return the state of files of a folder, at any depth: their sizes, and when they changed."""
-    paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    paths = (Path(place, name) for place, _, names in os.walk(Path(folder)) for name in names)
     return {path: state for path in paths if path not in but and (state := _state(path))}
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,11 +72,14 @@ class FolderFeed(VolumeFeed):
         super().__init__(protocol, region, reference, on_reference)
         self._shape, self._salt = tuple(shape), salt
         self._old, self._newest, self._existing = set(old), newest, existing or {}
-        self._series, self._joins = None, False
+        self._series: str | None = None
+        self._joins = False
         self._counts_from: int | None = None  # what volumes without a time count from: 0 or 1
         self._recorded: set[str] = set()
         self._taken: set[Path] = set()
-        self._reader, self._unreadable, self._postponed = VolumeReader(), {}, set()
+        self._reader = VolumeReader()
+        self._unreadable: dict[Path, tuple[float, str]] = {}
+        self._postponed: set[Path] = set()
         self._began = time.time_ns()
         self._running, self._closed = threading.Event(), False
         self._asked, self._drained = threading.Event(), threading.Event()
@@ -174,7 +178,7 @@ class FolderFeed(VolumeFeed):
         self._unreadable.pop(path, None)
         for volume in volumes:
             problem = self._problem(volume)
-            number = volume_number(volume, self._protocol.timing.tr)
+            number: Any = volume_number(volume, self._protocol.timing.tr)  # None is a problem
             if problem is not None:
                 if problem == BEGUN_BEFORE and path not in self._postponed:
                     self._postponed.add(path)  # it may have been read before the first ones
@@ -185,7 +189,7 @@ class FolderFeed(VolumeFeed):
                 self._recorded.remove(content)  # before the session was resumed
             else:
                 about = {"series": self._series, "changed": changed}
-                about["counts_from"] = self._counts_from
+                about |= {"counts_from": self._counts_from}
                 arrival = self._arrival(volume, number - self._first_number(volume), **about)
                 if arrival is not None:
                     self.take(arrival._replace(again=path in self._taken))
@@ -236,7 +240,7 @@ class FolderFeed(VolumeFeed):
 
     def _first_number(self, volume: Volume) -> int:
         """Return the number of the first volume, as this one is counted."""
-        return self._counts_from if volume.offset is None else 1
+        return 1 if volume.offset is not None or self._counts_from is None else self._counts_from
 
 
 def _apart(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> float:

@@ -37,7 +37,7 @@ class Frame(NamedTuple):
         in radians.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # in place of the method that tuples have
     values: np.ndarray | None
     acquired: float
     arrived: float

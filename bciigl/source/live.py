@@ -19,7 +19,7 @@ from bciigl.recording.dataset import MOST_LATE
 from bciigl.recording.trial import Fault, RunReport
 from bciigl.source.display import Display, Keep, Line
 from bciigl.source.drift import DriftWatch
-from bciigl.source.interface import LATE, MISSING, OK, Frame, Source
+from bciigl.source.interface import LATE, MISSING, OK, Frame, Participant, Source
 from bciigl.source.live_person import LivePerson
 
 MISSED = "missing when it was needed"
@@ -228,7 +228,7 @@ class LiveSource(Source):
         """Return when an event was seen; None if it was not."""
         return self.display.onset((event.kind, event.onset))
 
-    def participant(self, session: str, run: int, trials: int) -> LivePerson:
+    def participant(self, session: str, run: int, trials: int) -> Participant:
         """Return the person in the scanner."""
         self._person = LivePerson(self.protocol, trials, session, run, self.display)
         return self._person
@@ -263,7 +263,7 @@ class LiveSource(Source):
 
     def _due(self, index: int, began: float) -> float:
         """Return when a volume should be here, by this computer's clock."""
-        if not self.rehearsed:
+        if self._zero is not None and not self.rehearsed:
             due = self._zero + (index + 1) * self.tr
             return max(due, self._newest_at) if self._catching_up else due
         newest, since = self._newest, self._newest_at
@@ -300,7 +300,8 @@ class LiveSource(Source):
             values = np.asarray(arrival.values, "<f4")
             late = index < self._given
             if index in self._frames:
-                if not arrival.again or np.array_equal(values, self._frames[index].values):
+                known: Any = self._frames[index].values
+                if not arrival.again or np.array_equal(values, known):
                     self.fault("is a duplicate", number)
                     return
                 self.fault("has changed since it was read", number)
@@ -337,7 +338,7 @@ class LiveSource(Source):
             if triggered:
                 self.fault("came before the trigger says it could: using its time", index + 1)
             self._set_zero(zero)
-        if self._zero - zero > -self._patience:
+        if self._zero is not None and self._zero - zero > -self._patience:
             self._catching_up = False
 
     def _put(

@@ -133,7 +133,8 @@ class LslFeed(Feed):
     ) -> None:
         check_stream(name)
         self._name, self._voxels, self._dummies = name, voxels, dummies
-        self._old, self._series, self._joins = set(old), None, False
+        self._old, self._joins = set(old), False
+        self._series: str | None = None
         self._there, self._running, self._stop = (threading.Event() for _ in range(3))
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -176,6 +177,8 @@ class LslFeed(Feed):
             self.fault("the LSL stream is gone; waiting for it", None)
 
     def _read(self, sample: np.ndarray, acquired: float) -> None:
+        run: Any  # a run or a number of None is a problem
+        number: Any
         run, number = (_whole(each) for each in (*sample[:HEADER], np.nan, np.nan)[:HEADER])
         problem = self._problem(run, number, sample[HEADER:])
         if problem is not None:

@@ -92,8 +92,8 @@ class RecordedSource(Source):
     def _draw(self, category: str, not_in: int) -> int | None:
         """Return a window of a category that is not of a run; None when there is none any more."""
         mine = self._used[self._place]
-        used = self._before + mine
-        if None in used:
+        used = [each for each in (*self._before, *mine) if each is not None]
+        if len(used) < len(self._before) + len(mine):
             return None
         pool = self.subject.pool(category, self._place.session)
         pool = pool[self.subject.run[pool] != not_in]

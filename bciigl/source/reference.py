@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import nibabel
 import numpy as np
@@ -58,7 +59,7 @@ def read_reference(path: str | os.PathLike) -> Image:
 
 
 def _warn_of_unknown_sides(path: Path) -> None:
-    header = nibabel.load(path).header
+    header: Any = nibabel.load(path).header
     if not (header["sform_code"] or header["qform_code"]):
         words = "its header has no sform and no qform: left and right may be swapped"
         _LOG.warning("%s: %s; check them against another image", path, words)
@@ -86,7 +87,9 @@ def _volumes(folder: Path) -> Iterable[Volume]:
 
 def _mean(path: Path, volumes: Iterable[Volume]) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean volume of the series with most volumes, and its affine."""
-    sums, counts, affines = {}, {}, {}
+    sums: dict[tuple, Any] = {}
+    counts: dict[tuple, int] = {}
+    affines: dict[tuple, np.ndarray] = {}
     for each in volumes:
         # A series may hold several things, such as a map that was computed of its volumes.
         key = each.series, each.data.shape, each.affine.round(2).tobytes()
@@ -96,7 +99,7 @@ def _mean(path: Path, volumes: Iterable[Volume]) -> tuple[np.ndarray, np.ndarray
     if not counts:
         message = "holds no whole volume; expected NIfTI or DICOM files with one volume each"
         raise ReferenceVolumeError(f"{path}: {message}, or all slices of one")
-    most = max(counts, key=counts.get)
+    most = max(counts, key=lambda each: counts[each])
     return sums[most] / counts[most], affines[most]
 
 

@@ -1,6 +1,7 @@
 """Frames of a recorded dataset, played back: what was estimated online can be computed again."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,12 @@ class ReplaySource(Source):
         self.tr = protocol.timing.tr
         self._dataset = Dataset(Path(folder or "", protocol.source.path), protocol)
         self.region = _region(self._dataset)
-        self._values = np.zeros((0, self.n_voxels))
+        self._values: np.ndarray = np.zeros((0, self.n_voxels))
         self._next = self._length = 0
 
     def begin_run(self, session: str, run: int, frames: int, *, elapsed: float = 0.0) -> None:
         """Begin a run that was recorded."""
-        self._values = self._dataset.frames(session, run, self.region)
+        self._values = np.asarray(self._dataset.frames(session, run, self.region))
         self._next, self._length = 0, frames
 
     def read(self, stop: int) -> list[Frame]:
@@ -56,9 +57,9 @@ class ReplaySource(Source):
         first, self._next = self._next, max(self._next, min(stop, self._length))
         frames = []
         for index in range(first, self._next):
-            values, time = self._values[index : index + 1], (index + 1) * self.tr
-            there = len(values) and np.isfinite(values).all()
-            values, status = (values[0], OK) if there else (None, MISSING)
+            rows, time = self._values[index : index + 1], (index + 1) * self.tr
+            there = len(rows) and np.isfinite(rows).all()
+            values, status = (rows[0], OK) if there else (None, MISSING)
             frames.append(Frame(index, values, time, time, status))
         return frames
 
@@ -94,7 +95,7 @@ class RecordedPerson(Participant):
         """Return the key that was pressed."""
         return self._keys[trial] if self._keys else None
 
-    def truth(self, actions: list[int]) -> Truth | None:
+    def truth(self, actions: Sequence[int]) -> Truth | None:
         """Return what was true, if the recording has it."""
         return self._truth
 

@@ -94,6 +94,8 @@ class ReplayFeed(VolumeFeed):
 class ReplayedVolumes(LiveSource):
     """A live source of an old session, with its person: the guesses shown are those of then."""
 
+    feed: ReplayFeed
+
     def __init__(self, dataset: Dataset, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._dataset = dataset

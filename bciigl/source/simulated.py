@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from bciigl.base.errors import BciiglError
 from bciigl.base.registry import Specification
 from bciigl.brain import Brain, Event, Scanner
 from bciigl.protocol import Protocol
@@ -33,14 +34,15 @@ class SimulatedSource(Source):
 
     def announce(self, event: Event) -> None:
         """Let the brain respond to an event."""
-        self._scanner.announce(event)
+        self._running.announce(event)
 
     def read(self, stop: int) -> list[Frame]:
         """Return the frames before `stop` that have not been read yet."""
-        first = self._scanner.taken
+        scanner = self._running
+        first = scanner.taken
         # Rounded to 32 bits, as recordings keep them: what is estimated now is what would be
         # estimated from the recording.
-        values = self._scanner.until(stop * self.tr).astype(np.float32).astype(float)
+        values = scanner.until(stop * self.tr).astype(np.float32).astype(float)
         return [
             Frame(index, each, (index + 1) * self.tr, (index + 1) * self.tr)
             for index, each in enumerate(values, start=first)
@@ -49,6 +51,12 @@ class SimulatedSource(Source):
     def elapsed(self) -> float:
         """Return the seconds from the beginning of the run to the end of the last frame read."""
         return 0.0 if self._scanner is None else self._scanner.time
+
+    @property
+    def _running(self) -> Scanner:
+        if self._scanner is None:
+            raise BciiglError("no run has begun; call begin_run first")
+        return self._scanner
 
 
 def brain_source(protocol: Protocol, folder: str | os.PathLike | None = None) -> Source:

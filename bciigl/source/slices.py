@@ -92,7 +92,8 @@ def patient_affine(
 
 def _period(images: Mapping[int, Slice]) -> int | None:
     """Return after how many images, numbered without a gap, the first one's place comes back."""
-    places, before = [], None
+    places: list[float] = []
+    before = None
     for instance in sorted(images):
         if before is not None and instance != before + 1:
             places = []
@@ -111,7 +112,7 @@ def _check_order(images: Sequence[Slice]) -> None:
     Where volumes are counted by the numbers of images and these do not begin at 1, a volume would
     have slices of two; its places then jump back.
     """
-    images = sorted(images, key=lambda each: each.instance)
+    images = sorted(images, key=lambda each: each.instance or 0)
     steps = np.diff([each.place for each in images])
     if not ((steps > 0).all() or (steps < 0).all()):
         raise VolumeError("its images are not numbered in the order of slices and volumes")
@@ -130,6 +131,18 @@ class SliceCollector:
         if len(self._series) > _SERIES:
             del self._series[next(iter(self._series))]
         return series.add(image)
+
+
+def _key(image: Slice, count: int) -> tuple[int, int | None]:
+    """Return the number of a slice's volume, with what slices of a volume have in common."""
+    number = image.time_point
+    if number is None and image.instance is not None:
+        number = (image.instance - 1) // count + 1
+    if number is None:
+        number = image.acquisition
+    if number is None:
+        raise VolumeError("does not say which volume its slice belongs to")
+    return number, image.acquisition
 
 
 class _Series:
@@ -151,7 +164,7 @@ class _Series:
         self._count = self._count or image.claimed
         if self._count is None:
             return self._wait(image)
-        key = self._key(image)
+        key = _key(image, self._count)
         if key in self._finished:
             if image.uid in self._finished[key]:
                 return []  # the same file again
@@ -165,17 +178,6 @@ class _Series:
         volumes = [self._volume(key) for key in whole]
         self._give_up()
         return volumes
-
-    def _key(self, image: Slice) -> tuple:
-        """Return the number of a slice's volume, with what slices of a volume have in common."""
-        number = image.time_point
-        if number is None and image.instance is not None:
-            number = (image.instance - 1) // self._count + 1
-        if number is None:
-            number = image.acquisition
-        if number is None:
-            raise VolumeError("does not say which volume its slice belongs to")
-        return number, image.acquisition
 
     def _wait(self, image: Slice) -> list[Volume]:
         """Keep a slice until it is known how many a volume has."""

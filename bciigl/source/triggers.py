@@ -47,7 +47,8 @@ class Triggers:
 
     def __init__(self, draw: Draw = silent) -> None:
         self._draw, self._opened, self.triggered = draw, ExitStack(), threading.Event()
-        self._stop, self._threads = threading.Event(), []
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
         self._newest = -float("inf")  # when the newest trigger came
         # In which run; when it was planned, in seconds of that, and seen, by this computer's clock.
         self._judged: tuple[tuple[str, int], float, float] | None = None
@@ -72,7 +73,11 @@ class Triggers:
         if _needs_keys(source.protocol):
             keys = self._opened.enter_context(_open_keys())
             decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-            heard = lambda data: [self.press(key) for key in decode(data)]  # noqa: E731
+
+            def heard(data: bytes) -> None:
+                for key in decode(data):
+                    self.press(key)
+
             self._start(lambda: self._listen(keys, heard, "keys"))
         if live.trigger == "serial":
             port = self._opened.enter_context(_open_serial(live.trigger_from))

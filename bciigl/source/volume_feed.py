@@ -69,7 +69,7 @@ class VolumeFeed(Feed):
 def digest(volume: Volume) -> str:
     """Return what tells a volume from others: a digest of its voxels and its number."""
     # Not of its name and the rest of its header, which can tell who the person is.
-    found = hashlib.blake2b(np.ascontiguousarray(volume.data), digest_size=16)
+    found = hashlib.blake2b(np.ascontiguousarray(volume.data).data, digest_size=16)
     found.update(f"{volume.number} {volume.offset}".encode())
     return found.hexdigest()
 

@@ -76,7 +76,7 @@ class VolumeReader:
     """
 
     def __init__(self) -> None:
-        self._dicom = None
+        self._dicom: DicomReader | None = None
 
     def read(self, path: str | os.PathLike) -> list[Volume]:
         """Return the volumes that a file completes: often one, none while slices are missing.

@@ -39,7 +39,8 @@ def remove_region_mean(sessions: Sessions, rng: np.random.Generator) -> Sessions
     for name, (given, truth) in sessions.items():
         for view in ("context", "feedback"):
             if (values := getattr(given, view)) is not None:
-                given = replace(given, **{view: _without_mean(values, given.whitening)})
+                changes: dict[str, Any] = {view: _without_mean(values, given.whitening)}
+                given = replace(given, **changes)
         found[name] = Session(given, truth)
     return found
 

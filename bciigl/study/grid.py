@@ -214,8 +214,8 @@ class Study:
         return learners + [Entry(self.controlled, each) for each in self.controls]
 
     @property
-    def controlled(self) -> str | None:
-        """The learner of its controls."""
+    def controlled(self) -> str | Any:
+        """The learner of its controls; None without one, and then it has no controls."""
         return first_told_nothing(self.protocol)
 
     @cached_property
@@ -311,7 +311,7 @@ class Study:
         found, findings = validate(changed(data, changes))
         if found is not None and not findings:
             findings = brain_findings(found, Path(self.folder or ""))
-        if findings:
+        if findings or found is None:
             given = ", ".join(f"{name}={value}" for name, value in changes.items())
             said = [f"{'.'.join(map(str, each.path))}: {each.message}" for each in findings]
             raise StudyError("\n".join(printable(f"with {given}: {each}") for each in said))

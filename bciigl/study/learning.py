@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,19 +15,25 @@ from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn import interactions as inputs
 from bciigl.learn.diagnose import Verdict
-from bciigl.learn.interactions import InputError, Interactions, check_vector, check_whole
+from bciigl.learn.interactions import (
+    InputError,
+    Interactions,
+    MaybeArray,
+    check_vector,
+    check_whole,
+)
 from bciigl.protocol import Protocol
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.truth import Session, Truth
 from bciigl.study.recorded import Sessions, array_name, check_person, normalise, people_of
-from bciigl.study.statistics import Mean, mean_of, share_with_interval, within
+from bciigl.study.statistics import mean_of, share_with_interval, within
 
 FIFTHS = 5
 
 _REQUIRED = ("context", "action", "feedback")
-_KNOWN = (*_REQUIRED, "run", "person", "propensity", "catch", "match_rate", "reward", "label")
-_KNOWN += ("test_context", "test_label", "test_run", "test_person")
-_KNOWN += ("noise", "noise_run", "noise_person")
+_KNOWN = [*_REQUIRED, "run", "person", "propensity", "catch", "match_rate", "reward", "label"]
+_KNOWN += ["test_context", "test_label", "test_run", "test_person"]
+_KNOWN += ["noise", "noise_run", "noise_person"]
 
 
 class ArraysError(BciiglError):
@@ -57,7 +63,7 @@ def named_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
 
 def check_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Session]:
     """Return arrays, by the names that files have for them, as sessions."""
-    given = arrays.get
+    given: Callable[[str], Any] = arrays.get
     names = ("action", "feedback", "propensity", "run", "person", "catch", "match_rate")
     train = Interactions(arrays["context"], **{name: given(name) for name in names})
     sessions = {"train": Session(train, _truth(given("label"), given("reward")))}
@@ -98,8 +104,8 @@ def check_sessions(sessions: Sessions) -> dict[str, Session]:
     if n_actions is None and shown.min() == 0:
         n_actions = max(2, int(shown.max()) + 1)  # labels may show actions that were never taken
     arrays = {name: getattr(train, name) for name in ("propensity", "run", "catch")}
-    given = (train.context, train.action, train.feedback)
-    data = inputs.prepare(*given, **arrays, n_actions=n_actions)
+    seen = (train.context, train.action, train.feedback)
+    data = inputs.prepare(*seen, **arrays, n_actions=n_actions)
     found["train"] = Session(replace(train, feedback=data.feedback), found["train"].truth)
     return {
         name: Session(replace(given, n_actions=data.n_actions), truth)
@@ -114,7 +120,7 @@ def _session(session: Session, name: str) -> Session:
     context = inputs.check_matrix(given.context, array_name(name, "context"), unit=unit)
     rows = len(context)
     checks = {"action": check_whole, "run": check_whole, "person": check_person}
-    checked = {
+    checked: dict[str, Any] = {
         each: check(getattr(given, each), array_name(name, each), rows, unit)
         for each, check in checks.items()
         if getattr(given, each) is not None
@@ -188,7 +194,7 @@ class Result:
     learner: BaseEstimator
     accuracy: float | None = None
     interval: tuple[float, float] | None = None
-    confusion: np.ndarray | None = None
+    confusion: MaybeArray = None
 
     @property
     def match_rates(self) -> list[float] | None:
@@ -274,7 +280,7 @@ def learn_from(
     train, truth = sessions["train"]
     fitted = fit_learner(learner, train, truth, one_right=one_right, seed=seed)
     test, truth = sessions.get("test", (None, None))
-    if truth is None or truth.meant is None:
+    if test is None or truth is None or truth.meant is None:
         return Result(learner.id, fitted)
     chosen, right = fitted.predict(test.context, run=test.run), truth.meant
     confusion = np.zeros((train.n_actions, train.n_actions), int)
@@ -288,8 +294,9 @@ def mean_over_people(results: Iterable[Sequence[Result]]) -> list[Result]:
     means = []
     for of_learner in zip(*results, strict=True):
         tested = [each.accuracy for each in of_learner if each.accuracy is not None]
-        mean = within(mean_of(tested), 0.0) if tested else Mean(None, None, None)
-        means.append(Result(of_learner[0].learner_id, None, mean.mean, mean.interval))
+        mean = within(mean_of(tested), 0.0) if tested else None
+        scores = (None, None) if mean is None else (mean.mean, mean.interval)
+        means.append(Result(of_learner[0].learner_id, None, *scores))
     return means
 
 
@@ -306,10 +313,12 @@ def fit_learner(
     parameters |= {"one_right": one_right, "random_state": seed}
     known = inspect.signature(learner.make).parameters
     made = learner.make(**{name: each for name, each in parameters.items() if name in known})
-    if learner.told == "label":
+    if learner.told and truth is None:
+        raise InputError(f"{learner.id} must be told each trial's {learner.told}")
+    if truth is not None and learner.told == "label":
         return made.fit(given.context, truth.meant, run=given.run)
     how = {"propensity": given.propensity, "run": given.run}
-    if learner.told == "reward":
+    if truth is not None and learner.told == "reward":
         return made.fit(given.context, given.action, truth.match, **how)
     return made.fit(given.context, given.action, given.feedback, **how, catch=given.catch)
 

@@ -153,7 +153,7 @@ class Plan:
         return {name: {**setting.varied, **noise}[name] for name in self.vary}
 
     @property
-    def learner(self) -> str | None:
+    def learner(self) -> str | Any:
         """The first learner that is told nothing."""
         return first_told_nothing(self.protocol)
 

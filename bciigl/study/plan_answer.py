@@ -289,8 +289,11 @@ def _ceiling_misses(goal: Goal, result: "PlanResult") -> bool:
 
 def _checked(people: Sequence[tuple[Goal, "PlanResult"]]) -> Checked:
     """Count people for whom later lengths changed what they need after they were decided."""
-    longer = [(*each, each[1].decided) for each in people if each[1].decided]
-    longer = [(goal, found.looks, at) for goal, found, at in longer if found.trials[-1] > at]
+    longer = [
+        (goal, found.looks, found.decided)
+        for goal, found in people
+        if found.decided and found.trials[-1] > found.decided
+    ]
     wrong = 0
     for goal, looks, at in longer:
         then = first_reached([each for each in looks if each.trials <= at], goal)

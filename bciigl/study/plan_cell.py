@@ -60,7 +60,7 @@ class PlanResult(Finished):
 
     @model_validator(mode="after")
     def _fits(self) -> "PlanResult":
-        columns = [self.hours]
+        columns: list[list] = [self.hours]
         for each in self.results:
             columns += [each.accuracy, each.verdict, each.estimated]
         if any(len(each) != len(self.trials) for each in columns):
@@ -102,7 +102,8 @@ class PlanCell:
 
     def run(self) -> dict[str, Any]:
         """Simulate the person as far as needed, and return what was learned as plain data."""
-        looks, signal, ended, decided = [], None, "exploration", None
+        looks: list[Look] = []
+        signal, ended, decided = None, "exploration", None
         with ONE_AT_A_TIME, one_thread():
             if self.goal.needed <= 100:
                 person = Person(self.protocol, self.folder)

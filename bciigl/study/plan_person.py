@@ -3,6 +3,7 @@
 import os
 from copy import deepcopy
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -10,7 +11,14 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from bciigl.estimate import Calibration, Calibrator, contexts, feedback
 from bciigl.learn.ceiling import CEILING
-from bciigl.learn.interactions import InputError, Interactions, Scaling, folds, run_codes
+from bciigl.learn.interactions import (
+    InputError,
+    Interactions,
+    MaybeArray,
+    Scaling,
+    folds,
+    run_codes,
+)
 from bciigl.loop.session import agent_of, session_runs
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import run_count, session_hours
@@ -19,7 +27,7 @@ from bciigl.recording.sink import MemorySink
 from bciigl.recording.trial import RecordedRun, RunId, run_arrays
 from bciigl.recording.truth import Session, Truth
 from bciigl.source import make_source
-from bciigl.study.learning import learn_from
+from bciigl.study.learning import Result, learn_from
 from bciigl.study.plan_search import Look
 from bciigl.study.plan_time import ended_after, run_times
 from bciigl.study.recorded import Sessions
@@ -55,21 +63,22 @@ class Person:
         """Return what is learned from the first trials, as if the session had ended there."""
         sessions, seed = self.sessions(trials), self._protocol.seed
         chance = 100 / len(self._protocol.task.options)
-        found, accuracy = None, {}
+        found: Result | None = None
+        accuracy: dict[str, Any] = {}
         for each in (CEILING.id, learner):
             try:
                 found = learn_from(sessions, each, seed=seed)
                 accuracy[each] = found.accuracy
             except InputError:  # too little to learn from
                 found, accuracy[each] = None, chance
-        verdict = found and found.diagnosis
+        verdict = None if found is None else found.diagnosis
         estimated = getattr(verdict, "accuracy", None)
         return Look(
             trials,
             session_hours(self._protocol, trials),
             accuracy[learner],
             accuracy[CEILING.id],
-            verdict and verdict.verdict,
+            None if verdict is None else verdict.verdict,
             None if estimated is None else 100 * estimated,
         )
 
@@ -83,10 +92,10 @@ class Person:
         for number, run in enumerate(self._test, start=1):
             self._calibrate(calibrator, RunId("test", number), run)
         test, truth = self._tested(calibrator.calibration)
-        run = run_codes(test.run, test.trials)
-        scaled = Scaling.of(test.context, run).apply(test.context, run)
+        runs = run_codes(test.run, test.trials)
+        scaled = Scaling.of(test.context, runs).apply(test.context, runs)
         classifier = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        given = {"X": scaled, "y": truth.meant, "cv": PredefinedSplit(folds(run))}
+        given = {"X": scaled, "y": truth.meant, "cv": PredefinedSplit(folds(runs))}
         return 100 * float(np.mean(cross_val_predict(classifier, **given) == truth.meant))
 
     def sessions(self, trials: int) -> Sessions:
@@ -106,7 +115,7 @@ class Person:
         }
         truths = [each.truth for each in runs.values()]
         train = joined_session(self._protocol, arrays, truths, known.whitening)
-        return {"train": train, "test": self._tested(known)}
+        return {"train": train, "test": Session(*self._tested(known))}
 
     def _run(self, number: int) -> RecordedRun:
         """Return a run of the training session, which is simulated when it is first needed."""
@@ -120,21 +129,22 @@ class Person:
     def _calibrate(self, calibrator: Calibrator, place: RunId, run: RecordedRun) -> None:
         calibrator.add(run.frames, run_times(self._protocol, place, len(run.trials)))
 
-    def _tested(self, known: Calibration) -> Session:
+    def _tested(self, known: Calibration) -> tuple[Interactions, Truth]:
         """Return the test session in the units of a calibration."""
         found = [
             self._estimates(RunId("test", number), run, known)[0]
             for number, run in enumerate(self._test, start=1)
         ]
         number = np.repeat(np.arange(len(found)) + 1, [len(each) for each in found])
-        meant = np.concatenate([each.truth.meant for each in self._test])
+        truths = (each.truth for each in self._test)
+        meant = np.concatenate([each.meant for each in truths if each is not None])
         options = len(self._protocol.task.options)
         given = Interactions(np.concatenate(found), run=number, n_actions=options)
-        return Session(given, Truth(meant))
+        return given, Truth(meant)
 
     def _estimates(
         self, place: RunId, run: RecordedRun, known: Calibration
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    ) -> tuple[np.ndarray, MaybeArray]:
         """Return contexts and, in training, feedback of a run in the units of a calibration."""
         # From length to length the whitening changes, which is quick to apply, and little else.
         basis = known._replace(whitening=None)
@@ -144,5 +154,5 @@ class Person:
             given = (run.frames, self._protocol, basis, when)
             answers = None if place.session == "test" else feedback(*given)
             self._estimated[place] = same, contexts(*given), answers
-        _, *estimates = self._estimated[place]
-        return tuple(None if each is None else known.normalised(each) for each in estimates)
+        _, context, answers = self._estimated[place]
+        return known.normalised(context), None if answers is None else known.normalised(answers)

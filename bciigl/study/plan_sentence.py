@@ -27,14 +27,15 @@ def sentence(plan: "Plan", answer: "Answer", missed: int) -> str:
         )
     _, (low, high) = share_with_interval(answer.reaching, answer.people)
     some = f"{answer.reaching} of {answer.people} do (95 % interval {low:.0f} to {high:.0f} %)"
-    why = {
+    reasons: dict[str | None, str] = {
         "signal": "the signal: supervised learning, which is told the labels, misses it too in "
         f"{missed} of {answer.people}",
         "learning": "learning without labels: supervised learning misses it in "
         f"{f'only {missed}' if missed else 'none'} of {answer.people}",
         "exploration": "exploration: too few guesses are left to the policy (agent.policy, "
         "agent.epsilon, agent.uniform_runs)",
-    }[answer.limit]
+    }
+    why = reasons[answer.limit]
     return (
         f"fewer than {who} reach {what} within {plan.hours:g} scanner hours: {some}. What limits "
         f"it is {why}"

@@ -5,7 +5,7 @@ import numpy as np
 from bciigl.protocol import Protocol
 from bciigl.protocol.schedule import session_hours, session_trials, trials_per_run
 from bciigl.protocol.timetable import Timetable, timetable
-from bciigl.recording.trial import RecordedRun, RunId
+from bciigl.recording.trial import Frames, RecordedRun, RunId
 
 
 def run_times(protocol: Protocol, place: RunId, trials: int) -> Timetable:
@@ -17,13 +17,15 @@ def run_times(protocol: Protocol, place: RunId, trials: int) -> Timetable:
 def ended_after(protocol: Protocol, place: RunId, run: RecordedRun, trials: int) -> RecordedRun:
     """Return a run that ended after some of its trials."""
     stop = run_times(protocol, place, trials).frames(protocol.timing.tr)
-    several = isinstance(run.frames, dict)
-    named = run.frames if several else {"": run.frames}
-    frames = {name: each[:stop] for name, each in named.items()}
+    frames: Frames
+    if isinstance(run.frames, dict):
+        frames = {name: each[:stop] for name, each in run.frames.items()}
+    else:
+        frames = run.frames[:stop]
     return run._replace(
-        frames=frames if several else frames[""],
+        frames=frames,
         trials=run.trials[:trials],
-        truth=run.truth.rows(np.arange(trials)),
+        truth=None if run.truth is None else run.truth.rows(np.arange(trials)),
     )
 
 

@@ -122,8 +122,10 @@ def plan(
         protocol, changes = load(protocol, brain_findings, changes), None
     if changes:
         raise ValueError("changes are for a protocol that is given by its name or file")
-    made = Plan(protocol, folder and os.fspath(folder), vary or {}, **wanted)
-    how = {"progress": progress, "preliminary": preliminary, "jobs": jobs, "cluster": cluster}
+    where = None if folder is None else os.fspath(folder)
+    made = Plan(protocol, where, vary or {}, **wanted)
+    how: dict[str, Any] = {"progress": progress, "preliminary": preliminary}
+    how |= {"jobs": jobs, "cluster": cluster}
     with tempfile.TemporaryDirectory() as temporary:
         kept = os.path.join(temporary, "plan") if out is None else out
         found, outcome = run_plan(made, kept, **how)
@@ -182,7 +184,8 @@ def stopped_designs(plan: Plan, results: Results, looks: int) -> dict[int, int]:
     return {
         each: plan.people
         for each, mine in running.items()
-        if each != best
+        if best is not None
+        and each != best
         and (more := difference(mine, running[best], plan.power, tail)).clear
         and more.low > 0
     }

@@ -7,15 +7,22 @@ So both are taken from recordings, each used once as long as they last: the nois
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.seeds import Seed
-from bciigl.learn.interactions import InputError, check_matrix, check_vector, check_whole
+from bciigl.learn.interactions import (
+    InputError,
+    MaybeArray,
+    check_matrix,
+    check_vector,
+    check_whole,
+)
 from bciigl.study.grid import StudyError
 from bciigl.study.learning import Sessions, check_arrays
 from bciigl.study.recorded import normalise
@@ -75,18 +82,19 @@ class Recordings:
     """The recordings of a folder, checked; `digest` is a hash of the files."""
 
     digest: str
-    volumes: np.ndarray | None = None  # (volumes, voxels), z-scored by run
-    category: np.ndarray | None = None  # that a volume responds to; -1 at rest
-    run: np.ndarray | None = None
-    windows: np.ndarray | None = None  # EEG, (windows, features)
-    light: np.ndarray | None = None  # the frequency looked at, from 0
-    session: np.ndarray | None = None
-    answers: dict[str, tuple[np.ndarray, np.ndarray]] | None = None  # features, and if correct
+    volumes: MaybeArray = None  # (volumes, voxels), z-scored by run
+    category: MaybeArray = None  # that a volume responds to; -1 at rest
+    run: MaybeArray = None
+    windows: MaybeArray = None  # EEG, (windows, features)
+    light: MaybeArray = None  # the frequency looked at, from 0
+    session: MaybeArray = None
+    # Features, and whether correct, by person.
+    answers: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @property
     def people(self) -> tuple[str, ...]:
         """Whose answers there are."""
-        return tuple(self.answers or ())
+        return tuple(self.answers)
 
 
 def find_files(folder: str | os.PathLike, beds: Sequence[str]) -> list[Path]:
@@ -114,7 +122,8 @@ def load(folder: str | os.PathLike, beds: Sequence[str]) -> Recordings:
 
 @lru_cache(maxsize=1)
 def _read(files: tuple[Path, ...], digest: str) -> Recordings:
-    found, answers = {}, {}
+    found: dict[str, Any] = {}
+    answers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for path in files:
         arrays = read_arrays(path)
         try:
@@ -175,8 +184,8 @@ def make_game(setting: Setting, data: Recordings, seed: Seed) -> Sessions:
     if setting.bed == "C":
         arrays["feedback"] = _answers(setting, data, arrays["reward"], seed)
     sessions = normalise(check_arrays(arrays))
-    if setting.bed == "B":
-        given, truth = sessions["train"]
+    given, truth = sessions["train"]
+    if setting.bed == "B" and truth is not None:
         answers = _answers(setting, data, truth.match > 0, seed)
         given = replace(given, feedback=np.hstack([given.feedback, answers]))
         sessions["train"] = sessions["train"]._replace(interactions=given)
@@ -271,8 +280,9 @@ def other_volumes(
 
 def _answers(setting: Setting, data: Recordings, match: np.ndarray, seed: Seed) -> np.ndarray:
     """Return EEG answers to matches and mismatches; none twice as long as they last."""
-    features, correct = data.answers[setting.person]
-    rng, found = seed.rng("answers", setting.person), np.zeros((len(match), features.shape[1]))
+    person = setting.person or ""
+    features, correct = data.answers[person]
+    rng, found = seed.rng("answers", person), np.zeros((len(match), features.shape[1]))
     for kind in (True, False):
         there, rows = np.flatnonzero(correct == kind), np.flatnonzero(match == kind)
         times = -(-len(rows) // len(there))

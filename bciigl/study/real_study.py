@@ -122,18 +122,18 @@ class RealRow(Scored):
     share: Mean | None
     trusted: dict[str, int] | None
     right: int | None
-    published: ClassVar = None
+    published: None = field(default=None, init=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
-        share = self.share or Mean(None, None, None)
+        share = self.share or (None, None, None)
         return {
             **asdict(self.setting),
             "learner": self.learner,
             **{"accuracy": self.accuracy.mean, "repeats": self.repeats},
             **{"standard_error": self.accuracy.standard_error, "interval": self.accuracy.interval},
-            **{"share_of_ceiling": share.mean, "share_standard_error": share.standard_error},
-            **{"share_interval": share.interval, "accuracies": self.accuracies},
+            **{"share_of_ceiling": share[0], "share_standard_error": share[1]},
+            **{"share_interval": share[2], "accuracies": self.accuracies},
             **{"trusted": self.trusted, "trusted_right": self.right},
         }
 

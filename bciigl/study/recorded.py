@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def by_person(sessions: Sessions, *, mix: bool = False) -> dict[str | None, dict
             )
         if name == "noise" and (without := [each for each in people if each not in there]):
             raise InputError(f"noise_person: there are no frames of {without[0]}")
-    found = {}
+    found: dict[str | None, dict[str, Session]] = {}
     for person in people:
         own = {
             name: each.rows(each.interactions.person == person) for name, each in sessions.items()
@@ -103,7 +104,10 @@ def normalise(sessions: Sessions) -> dict[str, Session]:
         return found
     whitening = _whitening(noise.interactions)
     for name, (given, truth) in found.items():
-        views = {"context": normalised(given.context, whitening), "whitening": whitening}
+        views: dict[str, Any] = {
+            "context": normalised(given.context, whitening),
+            "whitening": whitening,
+        }
         if given.feedback is not None and given.feedback.shape[1] == len(whitening):
             views["feedback"] = normalised(given.feedback, whitening)
         found[name] = Session(replace(given, **views), truth)
@@ -127,4 +131,5 @@ def _whitening(noise: Interactions) -> np.ndarray:
     with one_thread():
         scatter = Scatter(frames.shape[1])
         scatter.add(left / scale, len(frames) - run.max() - 1)
-        return (scatter.whitening(scatter).T / scale).T
+        whitening: Any = scatter.whitening(scatter)  # not None: features vary
+        return (whitening.T / scale).T

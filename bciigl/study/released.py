@@ -84,6 +84,7 @@ def _released(folder: Path) -> dict[float, Sessions]:
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
     packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}
+    found: dict[float, Sessions]
     found = {float(match[1]): load_arrays(path) for path, match in packed.items() if match}
     if not found:
         pattern = rf"data_feedback_combined_noise_level_{LEVEL}\.npy"

@@ -39,6 +39,10 @@ class Scored:
         """How much higher it is than published."""
         return None if self.published is None else self.accuracy.mean - self.published.accuracy
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as for JSON."""
+        raise NotImplementedError
+
     def scores(self) -> dict[str, Any]:
         """Return what all rows have, as plain data."""
         published = self.published or (None, None)
@@ -56,8 +60,9 @@ class Scored:
     def read_scores(document: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `scores` gave as values of fields, checked."""
         mean = tuple(document[name] for name in ("accuracy", "standard_error", "interval"))
-        published = (document["published"], document["published_standard_error"])
-        published = None if published[0] is None else published
+        published = None
+        if document["published"] is not None:
+            published = (document["published"], document["published_standard_error"])
         return {
             "accuracy": TypeAdapter(Mean).validate_python(mean),
             "accuracies": TypeAdapter(list[float]).validate_python(document["accuracies"]),
@@ -165,8 +170,12 @@ def rows(study: Study, results: Results) -> list[Row]:
                 if protocol.population:
                     values = [person_values(each, protocol.population) for *_, each in repeats]
                     known["people"] = values
-                pairs = [(each.objective, truth) for each, truth, _ in repeats]
-                if pairs := [pair for pair in pairs if None not in pair]:
+                pairs = [
+                    (each.objective, truth)
+                    for each, truth, _ in repeats
+                    if each.objective is not None and truth is not None
+                ]
+                if pairs:
                     objectives = np.mean(pairs, axis=0).tolist()
                     known["objective"], known["truth_objective"] = objectives
                 mean = within(statistics.mean_of(list(mine[entry.label].values())), 0.0)
@@ -202,7 +211,9 @@ def row_of(
     """Return the row of what a learner made of repeats, with further fields that are known."""
     confusions = [each.confusion for each in learned]
     verdicts = [each.verdict for each in learned if each.verdict is not None]
-    beside = table and entry.control is None
+    paper = None
+    if table is not None and entry.control is None:
+        paper = published(table, entry.learner, known["noise"])
     return Row(
         **entry._asdict(),
         accuracy=mean,
@@ -210,6 +221,6 @@ def row_of(
         chance=statistics.permutation_chance(confusions),
         failed=percent(map(statistics.failed_option, confusions)),
         trusted=percent(each == TRUST for each in verdicts),
-        published=published(table, entry.learner, known["noise"]) if beside else None,
+        published=paper,
         **known,
     )

@@ -18,6 +18,7 @@ from bciigl.estimate import UNCALIBRATED, Calibration
 from bciigl.learn import InputError, save_learner
 from bciigl.learn.diagnose import Diagnosis, Verdict
 from bciigl.learn.full_conditional import FullConditionalDiagnosis
+from bciigl.learn.interactions import Interactions
 from bciigl.recording import Dataset, DatasetError, Session
 from bciigl.recording.calibration import write_calibration
 from bciigl.recording.layout import CALIBRATION, ESTIMATES
@@ -28,6 +29,8 @@ from bciigl.study.statistics import share_with_interval
 
 RESULTS, DECODED, POLICIES = "results.json", "decoded_rewards.npz", "policies"
 CURVE_POINTS = 7
+FIRST_RUN = (0.25, 0.5, 1.0)
+"""Shares of the first run that are learned from, too, where there are few runs."""
 
 
 class LearnerResult(Kept):
@@ -43,14 +46,19 @@ class LearnerResult(Kept):
 
 
 class CurvePoint(Kept):
-    """The accuracy of a learner after a number of runs, in percent, with its 95 % interval."""
+    """The accuracy of a learner after a number of runs, in percent, with its 95 % interval.
+
+    The last of these runs may not be over. Where there is no test, the accuracy is what the learner
+    estimates of itself, None without trust.
+    """
 
     learner_id: str
     runs: int
     trials: int
-    accuracy: float
-    low: float
-    high: float
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    verdict: str | None = None  # of the learner about itself, if it has one
 
 
 class RunMatches(Kept):
@@ -90,8 +98,14 @@ def learn_and_keep(dataset: Dataset, *, report: Notify = silent) -> tuple[Sessio
     except DatasetError:
         learners = ()  # all of them need the truth, which is not known
     results = learning.learn_with(sessions, learners, seed=seed, report=report)
-    how = {"seed": seed, "calibration": dataset.calibration, "report": report}
-    keep_results(dataset.folder / ESTIMATES, sessions, results, **how)
+    keep_results(
+        dataset.folder / ESTIMATES,
+        sessions,
+        results,
+        seed=seed,
+        calibration=dataset.calibration,
+        report=report,
+    )
     return sessions, results
 
 
@@ -178,7 +192,7 @@ def _tested(sessions: Sessions) -> int:
     return 0 if test is None or test.truth is None else test.interactions.trials
 
 
-def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
+def _guesses(values: np.ndarray | None, train: Interactions) -> np.ndarray:
     """Return the values of trials in which the agent guessed; of uniform guesses if not given."""
     values = np.full(train.trials, 1 / train.n_actions) if values is None else values
     return values if train.catch is None else values[~train.catch.astype(bool)]
@@ -187,26 +201,56 @@ def _guesses(values: np.ndarray | None, train: object) -> np.ndarray:
 def learning_curve(
     sessions: Sessions, results: Sequence[Result], seed: int, one_right: bool, report: Notify
 ) -> list[CurvePoint]:
-    """Return test accuracies after more and more runs, of told learners and the first untold."""
+    """Return accuracies after more and more runs, of told learners and the first untold.
+
+    Without a test they are those that the first untold learner estimates of itself.
+    """
     run = sessions["train"].interactions.run
-    if run is None or not _tested(sessions):
+    if run is None:
         return []
     runs = list(dict.fromkeys(run.tolist()))
     after = np.unique(np.linspace(1, len(runs), CURVE_POINTS).round().astype(int)).tolist()
     blind = [each.learner_id for each in results if not LEARNERS.get(each.learner_id).told]
+    shown = [each for each in results if each.learner_id not in blind[1:]]
+    if not _tested(sessions):
+        shown = [each for each in shown if isinstance(each.diagnosis, Diagnosis)]
     points = []
-    for finished in (each for each in results if each.learner_id not in blind[1:]):
+    for finished in shown:
         name = finished.learner_id
-        report(f"learning curve of {name}")
+        report(f"learning curve of {LEARNERS.get(name).name}")
         for count in after:
             some = select(sessions, runs[:count], None)
-            whole = count == len(runs)
-            result = finished if whole else _learned(some, name, seed, one_right)
-            if result is not None:
-                (low, high), trials = result.interval, some["train"].interactions.trials
-                scored = {"trials": trials, "accuracy": result.accuracy, "low": low, "high": high}
-                points.append(CurvePoint(learner_id=name, runs=count, **scored))
+            for share in FIRST_RUN if count == 1 and len(after) < CURVE_POINTS else (1.0,):
+                part = _first_trials(some, share)
+                whole = count == len(runs) and share == 1
+                result = finished if whole else _learned(part, name, seed, one_right)
+                if result is not None:
+                    points.append(_point(result, count, part["train"].interactions.trials))
     return points
+
+
+def _first_trials(sessions: Sessions, share: float) -> Sessions:
+    """Return a share of the trials to learn from, the first ones."""
+    train = sessions["train"]
+    trials = round(share * train.interactions.trials)
+    return {**sessions, "train": train.rows(np.arange(max(trials, 1)))}
+
+
+def _point(result: Result, runs: int, trials: int) -> CurvePoint:
+    found, accuracy, interval = result.diagnosis, result.accuracy, result.interval
+    if accuracy is None and isinstance(found, Diagnosis) and found.accuracy is not None:
+        accuracy = 100 * found.accuracy
+        interval = found.interval and (100 * found.interval[0], 100 * found.interval[1])
+    low, high = interval or (None, None)
+    return CurvePoint(
+        learner_id=result.learner_id,
+        runs=runs,
+        trials=trials,
+        accuracy=accuracy,
+        low=low,
+        high=high,
+        verdict=found.verdict if found else None,
+    )
 
 
 def _learned(sessions: Sessions, learner_id: str, seed: int, one_right: bool) -> Result | None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import binomtest, norm, random_table, t
 
 RESAMPLES = 10_000
@@ -61,15 +62,20 @@ def mean_of(values: Sequence[float]) -> Mean:
 
 def mean_and_error(values: Sequence[float]) -> Mean:
     """Return the mean of values with its standard error, but no interval."""
-    values = np.asarray(values, float)
-    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-    return Mean(float(values.mean()), error, None)
+    array = np.asarray(values, float)
+    error = float(array.std(ddof=1) / np.sqrt(len(array))) if len(array) > 1 else None
+    return Mean(float(array.mean()), error, None)
 
 
-def within(found: Mean | Difference, lowest: float) -> Mean | Difference:
+AnyMean = TypeVar("AnyMean", Mean, Difference)
+
+
+def within(found: AnyMean, lowest: float) -> AnyMean:
     """Return a mean whose interval ends where percentages or their differences do."""
-    ends = found.interval and tuple(min(max(each, lowest), 100.0) for each in found.interval)
-    return found._replace(interval=ends)
+    if found.interval is None:
+        return found
+    low, high = (min(max(each, lowest), 100.0) for each in found.interval)
+    return found._replace(interval=(low, high))
 
 
 def difference_of(values: Sequence[float], others: Sequence[float]) -> Difference:
@@ -96,25 +102,26 @@ def share_with_interval(true: int, count: int) -> tuple[float, tuple[float, floa
     return 100 * float(true / count), (100 * interval.low, 100 * interval.high)
 
 
-def percent(true: Iterable[bool]) -> float | None:
+def percent(true: Iterable[bool]) -> float | Any:
     """Return how many percent are true; None of nothing."""
     true = list(true)
     return 100 * sum(true) / len(true) if true else None
 
 
-def accuracy(confusion: np.ndarray) -> float:
+def accuracy(confusion: ArrayLike) -> float:
     """Return how many percent of the test trials were right."""
     return 100 * float(np.trace(confusion) / np.sum(confusion))
 
 
-def failed_option(confusion: np.ndarray) -> bool:
+def failed_option(confusion: ArrayLike) -> bool:
     """Tell whether there is an option that is recognised no better than by guessing."""
-    tested = np.sum(confusion, axis=1)
-    recognised = np.diag(confusion)[tested > 0] / tested[tested > 0]
-    return bool((recognised <= 1 / len(confusion)).any())
+    table = np.asarray(confusion)
+    tested = table.sum(axis=1)
+    recognised = np.diag(table)[tested > 0] / tested[tested > 0]
+    return bool((recognised <= 1 / len(table)).any())
 
 
-def permutation_chance(confusions: Sequence[np.ndarray]) -> Chance:
+def permutation_chance(confusions: Sequence[ArrayLike]) -> Chance:
     """Return the mean accuracy over repeats if the test labels were permuted in each of them.
 
     Permuting them leaves how often each option was meant and chosen: tables with these margins are

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,7 +24,8 @@ Results = dict[str, Any]
 """What is kept of the finished cells, by their keys."""
 
 
-AnyCell = AnyStudy = Any
+AnyCell: TypeAlias = Any
+AnyStudy: TypeAlias = Any
 """A study of any kind has what `bciigl.study.Study` has: a kind, cells, `document`, `read`,
 `difference`, `rows` and `read_row`. Its cells have a key, an identity, a repeat, entries, the model
 of a result, and `run`."""
@@ -132,8 +133,8 @@ def failure_path(folder: str | os.PathLike, cell: AnyCell) -> Path:
 
 def keep_rows(folder: str | os.PathLike, results: Results, rows: Sequence[Scored]) -> None:
     """Write the table of a study, and of which finished cells it is."""
-    document = {"bciigl": __version__, "cells": cells_digest(results)}
-    document["rows"] = [row.as_dict() for row in rows]
+    table = [row.as_dict() for row in rows]
+    document = {"bciigl": __version__, "cells": cells_digest(results), "rows": table}
     write_text(Path(folder) / RESULTS, _text(document), overwrite=True)
 
 

@@ -59,7 +59,7 @@ def test_example_3_defeats_it_and_it_says_so():
     found = learner.diagnose()
     assert found.verdict == "do not use"
     assert "feedback tells the action" in found.reason
-    assert "ai_igl" in found.remedy
+    assert "AI-IGL" in found.remedy
     assert found.objective == learner.objective_ > 0.75
 
 

@@ -89,7 +89,7 @@ def test_it_is_always_in_doubt(alike):
     assert type(found) is Verdict
     assert found.verdict == "doubtful"
     assert "reads no judgment" in found.reason
-    assert "ai_igl" in found.remedy
+    assert "AI-IGL" in found.remedy
 
 
 @pytest.mark.parametrize("n_actions", [None, 5])

@@ -110,10 +110,22 @@ def points(learned):
     return read_results(learned[0])[0].learning_curve
 
 
-def test_every_learner_learns_from_more_and_more_runs(points):
+def test_every_learner_learns_from_more_and_more_trials_and_runs(points):
     for learner in LEARNERS:
         mine = [(each.runs, each.trials) for each in points if each.learner_id == learner]
-        assert mine == [(1, 20), (2, 40), (3, 60)]
+        assert mine == [(1, 5), (1, 10), (1, 20), (2, 40), (3, 60)]
+
+
+def test_without_a_test_the_curve_is_what_the_learner_estimates_of_itself(learned):
+    _, sessions, _ = learned
+    blind = {"train": Session(sessions["train"].interactions)}
+    results = learn_with(blind, ["ai_igl"])
+    *_, last = curve = learning_curve(blind, results, 0, True, silent)
+    assert [each.learner_id for each in curve] == ["ai_igl"] * 5
+    (found,) = (each.diagnosis for each in results)
+    assert last.verdict == found.verdict == "trust"
+    assert last.accuracy == pytest.approx(100 * found.accuracy)
+    assert all(each.accuracy is None for each in curve if each.verdict != "trust")
 
 
 def test_points_are_of_the_first_runs_and_the_last_are_the_results(points, learned):
