@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.cli import study as shared
-from bciigl.cli.output import echo_json, json_option
+from bciigl.cli.output import echo_json, json_option, notice, table_text, wrapped
 from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def features(out: str | None, as_json: bool, **options: Any) -> None:
     else:
         for each in found:
             words = f"results: {each.results}, {counted(len(each.datasets), 'dataset')}"
-            click.echo(f"{words}\n\n{forest_table(each.forests).as_text()}\n")
+            click.echo(f"{words}\n\n{table_text(forest_table(each.forests))}\n")
             for reason in dict.fromkeys(one.reason for one in each.forests if one.reason):
                 which = "; ".join(one.subset for one in each.forests if one.reason == reason)
-                click.echo(f"- no forest ({which}): {reason}\n")
+                click.echo(wrapped(f"no forest ({which}): {reason}", "- ", "  ") + "\n")
     shared.tell_outcome(study, out, outcome, as_json, "repeats")
 
 
@@ -149,7 +149,7 @@ def _datasets(options: dict[str, Any], usual: Sequence[int]) -> list[Dataset]:
             except LabelledError as error:
                 if own or not found:
                     raise
-                click.echo(f"left out: {error}", err=True)
+                notice(f"left out: {error}")
             progress(number + 1, len(sources))
     return found
 
@@ -162,7 +162,7 @@ def _table1_study(options: dict[str, Any]) -> LabelledStudy:
     datasets = _datasets(options, paper.openml_ids())
     study = paper.table1(datasets, **given)
     for words in paper.left_out(datasets):
-        click.echo(words, err=True)
+        notice(words)
     return study
 
 
@@ -196,7 +196,6 @@ def _reproduce(study: LabelledStudy, out: str, as_json: bool, options: dict[str,
             heading = "means over datasets, ± standard error over them"
             tables[heading] = average_table(averages(rows))
         for heading, table in tables.items():
-            click.echo(f"{heading}\n\n{table.as_text()}\n")
-        for note in labelled_notes(study):
-            click.echo(f"- {note}")
+            click.echo(f"{wrapped(heading)}\n\n{table_text(shared.shown(table))}\n")
+        click.echo(shared.in_notes(labelled_notes(study), "notes"))
     shared.tell_outcome(study, out, outcome, as_json, "repeats")

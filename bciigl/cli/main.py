@@ -7,8 +7,10 @@ import click
 
 from bciigl import __version__
 from bciigl.base.errors import BciiglError
+from bciigl.cli.doctor import doctor
 from bciigl.cli.learn import learn
 from bciigl.cli.monitor import monitor
+from bciigl.cli.output import add_verbosity, set_colour
 from bciigl.cli.plan import plan
 from bciigl.cli.protocol import protocol
 from bciigl.cli.region import region
@@ -28,7 +30,7 @@ class _Refusal(click.ClickException):
     exit_code = 2
 
     def show(self, file: object = None) -> None:
-        click.echo(self.format_message(), err=True)
+        click.echo(click.style(self.format_message(), fg="red"), err=True)
 
 
 class _Commands(click.Group):
@@ -36,6 +38,7 @@ class _Commands(click.Group):
         if sys.stdout is not None:
             # A character that the terminal cannot show should not stop the program.
             sys.stdout.reconfigure(errors="backslashreplace")
+        set_colour(ctx)
         try:
             return super().invoke(ctx)
         except BciiglError as error:
@@ -63,8 +66,9 @@ def cli() -> None:
 
 
 live = (monitor, region, rehearse, run, scan)
-for command in (learn, plan, protocol, report, reproduce, simulate, subject, sweep, *live):
+for command in (doctor, learn, plan, protocol, report, reproduce, simulate, subject, sweep, *live):
     cli.add_command(command)
+add_verbosity(cli)
 
 if __name__ == "__main__":
     cli()

@@ -8,7 +8,15 @@ import click
 
 from bciigl.base.errors import BciiglError
 from bciigl.cli import study as shared
-from bciigl.cli.output import echo, json_option, path_option, protocol_of, set_option
+from bciigl.cli.output import (
+    echo,
+    json_option,
+    path_option,
+    protocol_of,
+    set_option,
+    table_text,
+    wrapped,
+)
 from bciigl.cli.progress import noted_bar
 from bciigl.cli.sweep import values_of, vary_option, warn_of_designs
 
@@ -103,6 +111,12 @@ def _in_words(planned: Planned) -> list[str]:
     if len(planned.designs) > 1:
         lines = [f"best: {best.design}. {best.sentence}.", comparison(planned.designs)]
     lines += filter(None, [verdict_words(planned.plan, best), about(planned.plan, best)])
+    first, *others = (wrapped(_sentence(each)) for each in lines)
+    shown = [click.style(first, bold=True), "", *others]
     if len(planned.designs) > 1:
-        lines += ["", design_table(planned.designs).as_text(), ""]
-    return lines
+        shown += ["", table_text(design_table(planned.designs))]
+    return shown
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."

@@ -8,12 +8,15 @@ from typing import Any
 
 import click
 
+from bciigl.base.progress import silent
+from bciigl.cli.output import quiet
+
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """Give a function that shows the step that starts now, and how long each has taken."""
-    if not on_terminal():
-        yield lambda step: click.echo(f"{step} ...", err=True)
+    if quiet() or not on_terminal():
+        yield silent if quiet() else lambda step: click.echo(f"{step} ...", err=True)
         return
     from rich.progress import SpinnerColumn, TimeElapsedColumn
 
@@ -43,6 +46,9 @@ def noted_bar(
     step: str,
 ) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
     """Give what `bar` gives, and a function that shows a note below it in place of the last."""
+    if quiet():
+        yield silent, silent
+        return
     if not on_terminal():
         yield _tenths(step), lambda note: click.echo(note, err=True)
         return
@@ -51,9 +57,15 @@ def noted_bar(
     from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.text import Text
 
+    class Left(TimeRemainingColumn):
+        """The time left, once it can be told."""
+
+        def render(self, task: Any) -> Text:
+            return Text("") if task.time_remaining is None else super().render(task)
+
     # The count is empty until the first part is done, which takes half a minute where a trial does.
     columns = ("{task.description}", BarColumn(), "{task.fields[count]}")
-    shown, below = _shown(*columns, TimeElapsedColumn(), TimeRemainingColumn()), Text()
+    shown, below = _shown(*columns, TimeElapsedColumn(), Left()), Text()
     task = shown.add_task(step, total=None, count="")
 
     def update(done: int, total: int) -> None:

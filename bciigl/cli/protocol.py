@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import echo, echo_json, json_option, path_option, set_option
+from bciigl.cli.output import (
+    echo,
+    echo_json,
+    json_option,
+    notice,
+    path_option,
+    set_option,
+    verbose,
+    wrapped,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bciigl.protocol import CheckReport, Protocol
     from bciigl.protocol.design_checks import Finding
 
@@ -86,14 +97,16 @@ def _echo(report: CheckReport) -> None:
     for problem in report.problems:
         click.echo(str(problem), err=True)
     if report.protocol is not None:
-        region = _region_in_words(report.protocol, report.file)
-        click.echo(f"{report.file}: valid\n{_in_words(report.protocol)}\n  region: {region}")
-        click.echo(_design_in_words(report.protocol), nl=False)
+        click.echo(f"{report.file}: {click.style('valid', fg='green', bold=True)}")
+        facts = [*_in_words(report.protocol)]
+        facts.append(f"region: {_region_in_words(report.protocol, report.file)}")
+        click.echo("\n".join(wrapped(each, "  ", "    ") for each in facts))
+        click.echo("".join(f"  {line}\n" for line in _design_in_words(report.protocol)), nl=False)
     for warning in report.warnings:
-        click.echo(str(replace(warning, message=f"warning: {warning.message}")), err=True)
+        notice(str(replace(warning, message=f"warning: {warning.message}")))
 
 
-def _in_words(protocol: Protocol) -> str:
+def _in_words(protocol: Protocol) -> Iterator[str]:
     from bciigl.protocol.recorded import caveat
     from bciigl.protocol.schedule import steps
     from bciigl.protocol.summary import summary
@@ -102,24 +115,26 @@ def _in_words(protocol: Protocol) -> str:
     options = ", ".join(map(str, protocol.task.options))
     catch = f" ({facts['catch_trials']} catch trials)" if facts["catch_trials"] else ""
     runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']} runs"
-    people = "".join(
-        f"\n  people differ in {name}: {words}" for name, words in facts["population"].items()
-    )
-    said = caveat(protocol)
     guess, jitter = facts["decision_seconds"], steps(protocol)[0].jitter
-    seconds = f"{round(facts['trial_seconds'], 1):g} s a trial"
+    seconds = f"{round(facts['trial_seconds'], 1):g} s each"
     late = f" to {guess + jitter:g}" if jitter and protocol.timing.decision is None else ""
-    scanner = (
-        f"a session in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
+    yield (
+        f"{len(protocol.task.options)} options ({options}); guesses by chance match"
+        f" {facts['chance']:.1f} % of the time"
+    )
+    yield (
+        f"{facts['trials']} trials{catch} in {runs}, {seconds};"
+        f" the agent guesses {guess:g}{late} s into a trial"
+    )
+    yield caveat(protocol) or (
+        f"in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
         f" {facts['test_scanner_hours']:.1f} h more to test"
     )
-    return (
-        f"  {len(protocol.task.options)} options ({options}), guesses by chance match"
-        f" {facts['chance']:.1f} % of the time\n"
-        f"  {facts['trials']} trials{catch} in {runs}, {seconds};"
-        f" the agent guesses {guess:g}{late} s into it\n"
-        f"  {said or scanner}{people}"
-    )
+    if facts["population"]:
+        from bciigl.study.grid import with_unit
+
+        for name, words in facts["population"].items():
+            yield f"people differ in {with_unit(name)}: {words}"
 
 
 def _efficiency(protocol: Protocol) -> dict[str, dict[str, float | None]] | None:
@@ -134,19 +149,19 @@ def _efficiency(protocol: Protocol) -> dict[str, dict[str, float | None]] | None
     }
 
 
-def _design_in_words(protocol: Protocol) -> str:
+def _design_in_words(protocol: Protocol) -> list[str]:
     """Return a trial as a picture, and how much its estimates vary."""
     from bciigl.protocol.timeline import timeline
 
     found = _efficiency(protocol)
     if found is None:
-        return ""
+        return []
     lines = timeline(protocol)
-    lines.append("variance of estimates, in units of a frame's noise variance (less is better):")
+    lines.append("how much noise is left in estimates (variance, of a frame's; less is better):")
     for kind, each in found.items():
         one, hour = ("infinite" if value is None else f"{value:.2g}" for value in each.values())
         lines.append(f"  {kind}: {one} of one trial, {hour} of the mean of one scanner hour")
-    return "".join(f"  {line}\n" for line in lines)
+    return lines
 
 
 def _region_facts(protocol: Protocol, file: str) -> dict[str, Any]:
@@ -168,8 +183,8 @@ def _region_in_words(protocol: Protocol, file: str) -> str:
         facts["shape"] == "atlas" or getattr(wanted, "mni", None) is not None
     )
     return (
-        f"{what} ({facts['mm3']:.0f} mm3) around {where(facts)}, "
-        f"voxel {tuple(facts['voxel'])}"
+        f"{what} ({facts['mm3']:.0f} mm3) around {where(facts)}"
+        + (f", voxel {tuple(facts['voxel'])}" if verbose() else "")
         + (f"; {facts['outside']} more are outside the brain" if facts["outside"] else "")
         + ("; MNI if the recording was normalised to it" if assumed else "")
     )
@@ -191,14 +206,15 @@ def draw(file: str, out: str, ending: str, as_json: bool) -> None:
     Writes NAME_region and NAME_response, where NAME is the protocol's.
     """
     from bciigl.brain import Brain
-    from bciigl.report import figures
+    from bciigl.report.figures import response_figure, save
+    from bciigl.report.region import region_figure
 
     brain = Brain.from_file(file)
     Path(out).mkdir(parents=True, exist_ok=True)
     written = {}
-    for name, drawn in (("region", figures.region_figure), ("response", figures.response_figure)):
+    for name, drawn in (("region", region_figure), ("response", response_figure)):
         written[name] = str(Path(out, f"{brain.protocol.name}_{name}.{ending}"))
-        figures.save(drawn(brain), written[name])
+        save(drawn(brain), written[name])
     region = _region_in_words(brain.protocol, file)
     echo(as_json, written, region, "wrote " + " and ".join(written.values()))
 

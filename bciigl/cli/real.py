@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bciigl.cli import study as shared
-from bciigl.cli.output import echo_json, json_option, path_option
+from bciigl.cli.output import echo_json, json_option, path_option, table_text, wrapped
 
 
 @click.command()
@@ -49,7 +49,6 @@ def real(
         echo_json([row.as_dict() for row in outcome.rows])
     elif shared.worth_a_table(outcome, as_json, where["share"] is not None):
         for table in real_tables(outcome.rows):
-            click.echo(f"{table.caption}\n\n{table.as_text()}\n")
-        for note in NOTES:
-            click.echo(f"- {note}")
+            click.echo(f"{wrapped(table.caption)}\n\n{table_text(table)}\n")
+        click.echo("\n".join(wrapped(note, "- ", "  ") for note in NOTES))
     shared.tell_outcome(study, out, outcome, as_json, "draws")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bciigl.cli.output import echo, json_option, path_option, warn
+from bciigl.cli.output import echo, json_option, path_option, warn, wrapped
 from bciigl.cli.progress import steps
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def region(
     echo(
         as_json,
         {"folder": out, **facts},
-        *_in_words(facts),
+        *map(wrapped, _in_words(facts)),
         f"wrote {out}; check {out}/region.png by eye before the first run, then:",
         f"  bciigl run {protocol} --volumes FOLDER --region {out} --out DIR",
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import json_option, path_option, protocol_of, set_option
+from bciigl.cli.output import json_option, notice, path_option, protocol_of, set_option
 from bciigl.cli.pages import page_options, pages, watching
 from bciigl.cli.run import echo_live
 from bciigl.cli.simulate import DEFAULT, free_folder
@@ -84,7 +84,7 @@ def rehearse(
     beside = Path(folder).absolute().parent
     if not beside.is_dir():
         raise BciiglError(f"--out: there is no folder {beside}")
-    click.echo("starting the simulated scanner ...", err=True)
+    notice("starting the simulated scanner ...")
     with tempfile.TemporaryDirectory(dir=beside, prefix=".volumes_") as made:
         volumes = Path(made, "volumes")
         given = Path(made, "protocol.yaml")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bciigl.cli.output import echo
+import click
+
+from bciigl.cli.output import echo, echo_json, table_text, verbose, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from bciigl.recording import Dataset
     from bciigl.study.learning import Result, Sessions
@@ -24,18 +26,43 @@ def echo_results(
     """Print results, of a dataset or of the arrays at `source`, and what else goes with them."""
     options = None if dataset is None else dataset.protocol.task.options
     found = _document(sessions, results, options)
-    lines = [_about(found), *_table(results), *_verdicts(results, options)]
     if dataset is None:
         found = {"arrays": source, **found, "normalised": _normalised(sessions), **further}
-        lines[1:1] = _about_arrays(found)
     else:
         found = _session_document(dataset, sessions, found) | further
-        lines = list(_session_in_words(found, lines))
-    echo(as_json, found, *lines)
+    if as_json:
+        echo_json(found)
+        return
+    from bciigl.cli import results_in_words as said
+    from bciigl.report.results import results_table
+
+    if dataset is None:
+        about = [said.trials(found), *said.about_arrays(found)]
+        details, after = [], said.more(source)
+    else:
+        about = [*said.about_session(found), said.trials(found), *said.lost(found)]
+        details, after = said.details_of_session(found), said.after_session(found)
+    table = results_table(results)
+    details = [said.centred(found), *details, *said.details_of_learners(results, options)]
+    _echo_parts(
+        said.verdict(results, found, options),
+        map(wrapped, about),
+        [table_text(table._replace(rows=[*table.rows, said.chance_row(found)]))],
+        (wrapped(each, then="  ") for each in details if verbose()),
+        after,
+    )
+
+
+def _echo_parts(*parts: Iterable[str]) -> None:
+    """Print lines of several parts, with a blank line between parts."""
+    texts = ("\n".join(each) for each in parts)
+    click.echo("\n\n".join(filter(None, texts)))
 
 
 def echo_blinded(dataset: Dataset, as_json: bool, **further: Any) -> None:
     """Print that a session is recorded, and nothing that tells in which condition."""
+    from bciigl.cli.results_in_words import lateness
+
     found = {
         "protocol": dataset.protocol.name,
         "trials": dataset.protocol.task.trials,
@@ -46,7 +73,7 @@ def echo_blinded(dataset: Dataset, as_json: bool, **further: Any) -> None:
         as_json,
         found,
         f"{found['protocol']}: {found['trials']} trials, in a condition that is not shown here",
-        *_lateness(found),
+        *(lateness(found) if verbose() else ()),
         f"recorded in {found['out']}; bciigl learn and bciigl report show results",
     )
 
@@ -73,12 +100,28 @@ def echo_people(
             for each in means
         },
     }
+    if as_json:
+        echo_json(found)
+        return
+    from bciigl.cli import results_in_words as said
+
     apart = f"{len(people)} people, each learned from and tested apart"
+    details = [
+        said.centred(found),
+        *(
+            f"{person}: {line}"
+            for person, each in results.items()
+            for line in said.details_of_learners(each, None)
+        ),
+    ]
     rows = {**results, "mean": means} if found["test_trials"] else results
-    lines = [_about(found), apart, *_about_arrays(found), *_table_of_people(rows)]
-    for person, each in results.items():
-        lines += (f"{person}: {line}" for line in _verdicts(each, None))
-    echo(as_json, found, *lines)
+    _echo_parts(
+        said.verdict_of_people(results, means),
+        map(wrapped, [said.trials(found), apart, *said.about_arrays(found)]),
+        [table_text(said.table_of_people(rows, found))],
+        (wrapped(each, then="  ") for each in details if verbose()),
+        said.more(source),
+    )
 
 
 def _document(sessions: Sessions, results: list[Result], options: Any) -> dict[str, Any]:
@@ -127,93 +170,3 @@ def _normalised(sessions: Sessions) -> list[str]:
         return []
     same = trials.feedback.shape[1] == trials.context.shape[1]
     return ["context", "feedback"] if same else ["context"]
-
-
-def _about_arrays(about: dict[str, Any]) -> Iterator[str]:
-    """Say what was done to recorded arrays before they were learned from."""
-    if about.get("mixed_people"):
-        people = len(about["mixed_people"])
-        yield f"{people} people mixed in training and test; verdicts assume one person"
-    if about["normalised"]:
-        other = "; feedback is not: it has another number of features"
-        left = "" if "feedback" in about["normalised"] else other
-        yield f"{' and '.join(about['normalised'])} normalised by noise{left}"
-
-
-def _about(found: dict[str, Any]) -> str:
-    """Say what was learned from and tested on."""
-    tested = found["test_trials"]
-    return (
-        f"{found['trials']} trials, {found['actions']} actions (chance {found['chance']:.1f} %)"
-        + (f"; {tested} test contexts, {found['centred']}" if tested else "; no test labels")
-    )
-
-
-def _table(results: list[Result]) -> Iterator[str]:
-    """Give a short table of results."""
-    from bciigl.report.results import cells
-
-    head = ("learner", "accuracy", "95 % interval", "verdict", "decoded match rates")
-    for learner, accuracy, interval, verdict, rates in (head, *map(cells, results)):
-        yield f"{learner:<14}{accuracy:>10}{interval:>17}  {verdict:<12}{rates}"
-
-
-def _table_of_people(results: dict[str, list[Result]]) -> Iterator[str]:
-    """Give a short table of results by person."""
-    width = max(map(len, (*results, "person"))) + 2
-    for place, (person, each) in enumerate(results.items()):
-        head, *rows = _table(each)
-        if not place:
-            yield f"{'person':<{width}}{head}"
-        yield from (f"{person:<{width}}{row}" for row in rows)
-
-
-def _verdicts(results: list[Result], options: Any) -> Iterator[str]:
-    """Give each verdict with its reason."""
-    for each in results:
-        if each.diagnosis:
-            yield f"{each.learner_id}: {each.diagnosis.named(options)}"
-
-
-def _session_in_words(about: dict[str, Any], table: list[str]) -> Iterator[str]:
-    """Give the table of a recorded session, and what it would cost in a scanner."""
-    who = "a participant"
-    if "noise" in about:
-        rehearsal = "a rehearsal, " if about["live"] else ""
-        who = f"{rehearsal}noise {about['noise']:g}, seed {about['seed']}"
-    yield f"{about['protocol']}: {who}, {about['agent']} guesses"
-    if "person" in about:
-        values = ", ".join(f"{name} {value:g}" for name, value in about["person"].items())
-        yield f"a person drawn from the population: {values}"
-    if "caveat" in about:
-        yield about["caveat"]
-    if about.get("lost_trials"):
-        lost, all_of_them = about["lost_trials"], about["lost_trials"] + about["trials"]
-        yield f"{lost} of {all_of_them} trials were lost: without a cue, a guess or enough volumes"
-    yield from table
-    if (fifths := about["matches_by_fifths"]) is not None:
-        rates = " ".join("-" if each is None else f"{each:.0f}" for each in fifths)
-        yield f"the agent's guesses that matched, by fifths of the session: {rates} %"
-    yield from _lateness(about)
-    if "caveat" not in about:  # its trials are shorter than any task's
-        yield _scanner(about)
-    yield f"recorded in {about['out']}"
-
-
-def _lateness(about: dict[str, Any]) -> Iterator[str]:
-    if "lateness_seconds" in about:
-        late = {name: 1000 * value for name, value in about["lateness_seconds"].items()}
-        yield (
-            f"guesses came {late['median']:.1f} ms after the decision was due (median), "
-            f"{late['largest']:.1f} ms at most"
-        )
-
-
-def _scanner(about: dict[str, Any]) -> str:
-    if about["live"]:  # without a test session
-        where = "a real scanner" if "noise" in about else "the scanner"
-        return f"in {where}, as planned: {about['scanner_hours']:.1f} h"
-    return (
-        f"in a real scanner: {about['scanner_hours']:.1f} h to learn, "
-        f"{about['test_scanner_hours']:.1f} h more to test"
-    )

@@ -10,7 +10,7 @@ import time
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import path_option, protocol_of, set_option, warn
+from bciigl.cli.output import notice, path_option, protocol_of, set_option, warn
 
 
 @click.command()
@@ -67,7 +67,7 @@ def scan(
         if step.startswith("waiting"):
             stream = f" --lsl {lsl}" if lsl else ""
             step = f"{step}: bciigl run {protocol} --volumes {to}{stream} --out DIR"
-        click.echo(step, err=True)
+        notice(step)
 
     scanner = SimulatedScanner(
         wanted,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bciigl.base.errors import BciiglError
-from bciigl.cli.output import echo_json
+from bciigl.cli.output import echo_json, notice, table_text, verbose, wrapped
 from bciigl.cli.progress import bar
 
 if TYPE_CHECKING:
+    from bciigl.report.table import Table
     from bciigl.study import Row, Study
     from bciigl.study.run import Outcome
     from bciigl.study.store import AnyStudy
@@ -72,8 +72,7 @@ def run(study: AnyStudy, out: str, *, doing: str = "simulating sessions", **wher
     from bciigl.study import run_study
 
     with resumable(out, where["jobs"], where["cluster"]), bar(doing) as progress:
-        say = functools.partial(click.echo, err=True)
-        return run_study(study, out, progress=progress, report=say, **where)
+        return run_study(study, out, progress=progress, report=notice, **where)
 
 
 @contextmanager
@@ -91,11 +90,13 @@ def resumable(out: str, jobs: int | None, cluster: str | None) -> Iterator[None]
 
 def simulate(study: Study, out: str, as_json: bool, **where: Any) -> None:
     """Run a simulated study, and print its table as far as it has come; fail if cells failed."""
-    from bciigl.study.notes import notes
+    from bciigl.study.notes import caveats, notes
 
     outcome = run(study, out, **where)
     if worth_a_table(outcome, as_json, where["share"] is not None):
-        echo_table(outcome.rows, notes(study, outcome.rows), as_json)
+        unreal = caveats(study)
+        others = [each for each in notes(study, outcome.rows) if each not in unreal]
+        echo_table(outcome.rows, others, as_json, caveats=unreal)
     tell_outcome(study, out, outcome, as_json, "sessions")
 
 
@@ -112,30 +113,73 @@ def tell_outcome(study: AnyStudy, out: str, outcome: Outcome, as_json: bool, wha
     if outcome.failed:
         click.echo(f"{count} failed; the first: {outcome.failed[0]}", err=True)
     elif outcome.missing:
-        click.echo(f"{count} are still to be run in {out}", err=True)
+        notice(f"{count} are still to be run in {out}")
     if others := len(list(Path(out, CELLS).glob("*.json"))) - len(outcome.results):
         said = f"{others} finished {what} in {out} are of other settings, and not in this table"
-        click.echo(said, err=True)
+        notice(said)
     if not as_json:
-        click.echo(f"results in {out}; figures and all else: bciigl report {shlex.quote(out)}")
+        click.echo(f"\nResults in {out}\nReport:  bciigl report {shlex.quote(out)} --open")
     if outcome.failed:
         raise click.exceptions.Exit(1)
 
 
-def echo_table(table: list[Row], notes: list[str], as_json: bool, heading: str = "") -> None:
-    """Print rows as JSON, or as tables with notes; the heading says what the means are over."""
+def echo_table(
+    table: list[Row],
+    notes: Iterable[str],
+    as_json: bool,
+    heading: str = "",
+    caveats: Iterable[str] = (),
+) -> None:
+    """Print rows as JSON, or as tables; the heading says what the means are over.
+
+    Notes are details; caveats are not, for without them the table would be misread.
+    """
     if as_json:
         echo_json([row.as_dict() for row in table])
         return
     if not table:
         click.echo("no results yet")
         return
+    from bciigl.report.findings import finding
     from bciigl.report.study_tables import accuracy_tables, difference_tables, over_repeats
 
-    parts, differences = [heading or over_repeats(table)], difference_tables(table)
+    parts = [click.style(wrapped(f"{finding(table)}."), bold=True)]
+    parts.append(wrapped(f"{heading or over_repeats(table)}; {_told(table)}"))
+    differences = difference_tables(table) if verbose() else {}
     paired = "paired differences, session by session (95 % by bootstrap, p by random signs)"
     for name, each in accuracy_tables(table).items():
-        parts.append("\n".join(filter(None, [name, each.as_text()])))
+        parts.append("\n".join(filter(None, [name, table_text(shown(each))])))
         if name in differences:
-            parts.append(f"{paired}\n{differences[name].as_text()}")
-    click.echo("\n".join(["\n\n".join(parts), "", *(f"- {note}" for note in notes)]))
+            parts.append(f"{paired}\n{table_text(differences[name])}")
+    parts += (wrapped(each) for each in caveats)
+    parts.append(in_notes(notes, "intervals, failed and trusted sessions, differences, notes"))
+    click.echo("\n\n".join(parts))
+
+
+def shown(table: Table) -> Table:
+    """Return a table with details of its rows if they are asked for, or what was published."""
+    from bciigl.report.table import INDENT
+
+    if verbose():
+        return table
+    kept = f"{INDENT}published"
+    rows = (row for row in table.rows if not row[0].startswith(INDENT) or row[0] == kept)
+    return table._replace(rows=list(rows))
+
+
+def in_notes(notes: Iterable[str], others: str) -> str:
+    """Return notes if details are asked for, or how to see them and other details."""
+    if not verbose():
+        return f"-v shows {others}."
+    return "\n".join(wrapped(note, "- ", "  ") for note in notes)
+
+
+def _told(table: list[Row]) -> str:
+    """Return what the learners of a table are told."""
+    from bciigl.report.results import told
+    from bciigl.report.study_tables import learner_name
+
+    by_what: dict[str, list[str]] = {}
+    for each in dict.fromkeys(row.learner for row in table):
+        by_what.setdefault(told(each), []).append(learner_name(each))
+    return "; ".join(f"{', '.join(names)}: {what}" for what, names in by_what.items())

@@ -108,7 +108,7 @@ def test_what_is_printed_has_a_table_for_each_of_the_results(bciigl, made, docum
         assert table[1] == ["K ≥ 3", str(first["datasets"]), str(first["successes"]), *shown]
         assert table[2] == ["published", "0.91", "0.83", "0.87"]
     assert text.count("- no forest (K>=3; ") == 2
-    assert text.splitlines()[-1].startswith(f"results in {folder}; figures and all else: ")
+    assert text.endswith(f"Results in {folder}\nReport:  bciigl report {folder} --open\n")
 
 
 def test_missing_results_are_added(bciigl, made, document, tmp_path):

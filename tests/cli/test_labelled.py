@@ -143,7 +143,7 @@ def test_what_is_printed_has_tables_averages_notes_and_where_results_are(once, t
     assert "\n- coded: Answer with a code of the action" in text
     assert "\n- tested on a random 10 % of the examples" in text
     out = tmp_path / "out"
-    assert text.splitlines()[-1] == f"results in {out}; figures and all else: bciigl report {out}"
+    assert text.endswith(f"Results in {out}\nReport:  bciigl report {out} --open\n")
     assert "reading datasets: 2 of 2" in result.stderr and "learning: 8 of 8" in result.stderr
 
 

@@ -37,12 +37,13 @@ def test_table2_stands_beside_the_published_figures(bciigl, tmp_path, monkeypatc
         assert document == plain(rows(*open_study(folder)))
         assert_beside_published(document)
         before = digests(Path(folder))
-        text = bciigl(*arguments).stdout
+        text = bciigl(*arguments, "-v").stdout
         assert digests(Path(folder)) == before
         assert f"{document[0]['accuracy']:.1f}" in text and "76.60 ± 4.09" in text
         for control in CONTROLS:
             assert f"- {control}: should be " in text
         assert "- learners: the paper's text has a linear model" in text
+        assert max(map(len, text.splitlines())) <= 80
         assert ("- recording: one BOLD series" in text) is not bool(kind)
         assert "in a real scanner: " in text and "()" not in text
 
@@ -95,9 +96,9 @@ def test_released_arrays_have_a_table(bciigl, tmp_path, monkeypatch):
     folder = released(tmp_path / "released")
     before = digests(tmp_path)
     arguments = ("reproduce", "table2", "--released", folder, "--repeats", 2)
-    text = bciigl(*arguments).stdout
+    text = bciigl(*arguments, "-v").stdout
     assert "- training on runs 0 to 39, testing on runs 40 to 49" in text
-    assert text.startswith("accuracy in percent, of one recording a noise level")
+    assert "\naccuracy in percent, of one recording a noise level" in text
     document = json.loads(bciigl(*arguments, "--json").stdout)
     assert [(each["learner"], each["repeats"]) for each in document] == [
         ("ai_igl", 1),

@@ -60,19 +60,39 @@ def test_progress_and_advice_go_to_standard_error(recorded):
     _, _, shown = recorded
     assert "warning: number_guessing with task.trials=60: task.trials: too few" in shown
     assert "recording trials: 100 of 100" in shown
-    assert "learning with ai_igl" in shown
+    assert "learning with AI-IGL, no labels" in shown
 
 
 def test_the_table_says_what_matters(bciigl, recorded):
     folder, document, _ = recorded
     result = bciigl("simulate", "--resume", folder)
     assert result.exit_code == 0
-    table = result.stdout
-    assert table.startswith("number_guessing: noise 0.02, seed 0, uniform guesses\n60 trials, 3")
-    assert f"ceiling{document['learners']['ceiling']['accuracy']:15.1f} %" in table
-    assert f"ai_igl: {document['learners']['ai_igl']['diagnosis']['verdict']}: " in table
-    assert "in a real scanner: 0.5 h to learn, 0.3 h more to test" in table
-    assert f"recorded in {folder}" in table
+    lines, found = result.stdout.splitlines(), document["learners"]["ai_igl"]
+    begin = f"{found['diagnosis']['verdict'].capitalize()}: without labels or rewards, AI-IGL"
+    assert lines[0].startswith(f"{begin} decodes {found['accuracy']:.1f} % of 40")
+    assert (
+        "number_guessing: simulated, noise 0.02 (real brain: 1), seed 0, uniform guesses" in lines
+    )
+    assert "60 trials of 3 options to learn from, 40 others to test" in lines
+    row = next(line for line in lines if line.startswith("supervised, told the labels "))
+    assert f" {document['learners']['ceiling']['accuracy']:.1f} % " in row
+    assert lines[-4:] == [
+        "In a real scanner: 0.5 h to learn, 0.3 h more to test",
+        f"Recorded in {folder}",
+        f"Details: bciigl learn {folder} -v",
+        f"Report:  bciigl report {folder} --open",
+    ]
+    assert "t = " not in result.stdout and "_igl" not in result.stdout.replace(str(folder), "")
+
+
+def test_details_are_told_if_they_are_asked_for(bciigl, recorded):
+    folder, document, _ = recorded
+    told = " ".join(bciigl("learn", "-v", folder).stdout.split())
+    found = document["learners"]["ai_igl"]["diagnosis"]
+    assert f"AI-IGL: {found['verdict']}: {found['reason']} {found['remedy']}".strip() in told
+    assert "Contexts and feedback are centred by the means of their runs." in told
+    assert "The agent's guesses that matched, by fifths of the session: " in told
+    assert "Details: " not in told
 
 
 def test_learning_from_the_folder_prints_the_same(bciigl, recorded):
@@ -278,5 +298,5 @@ def test_a_person_of_a_population_is_drawn_told_and_recorded(bciigl, write, tmp_
     }
     # It is resumed with the same options, and not with another seed, who is another person.
     words = bciigl("simulate", path, "--seed", 3, "--resume", out).stdout
-    assert f"a person drawn from the population: brain.cnr {person.brain.cnr:g}, human" in words
+    assert f"A person drawn from the population: brain.cnr = {person.brain.cnr:.3g}," in words
     assert "begun with another protocol" in bciigl("simulate", path, "--resume", out).stderr

@@ -82,7 +82,7 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
     folder, document, _ = swept
     before = digests(folder)
     arguments = [*TINY_OPTIONS, "--noise", 0.4, "--repeats", 2, "--vary", "timing.isi=7,8"]
-    result = bciigl("sweep", *arguments, "--learner", "cb", "--jobs", 1, "--out", folder)
+    result = bciigl("sweep", *arguments, "--learner", "cb", "--jobs", 1, "--out", folder, "-v")
     assert (result.exit_code, digests(folder)) == (0, before)
     assert "mean ± standard error over 2 sessions" in result.stdout
     _, seven, eight = re.split(r"^timing.isi = \d s$", result.stdout, flags=re.MULTILINE)
@@ -95,8 +95,11 @@ def test_table_has_the_numbers_of_the_document(bciigl, swept):
             ]
             assert re.search(rf"^{name}\s+{mine[0]}\s+{mine[1]}$", part, re.MULTILINE)
         assert "supervised minus" in part
-    assert "in a real scanner: from 0.2 h to learn" in result.stdout
-    assert f"results in {folder}" in result.stdout
+    assert "- in a real scanner: from 0.2 h to learn" in result.stdout
+    assert f"Results in {folder}\nReport:  bciigl report {folder} --open\n" in result.stdout
+    brief = bciigl("sweep", *arguments, "--learner", "cb", "--jobs", 1, "--out", folder, "-q")
+    assert f"{mine[0]}  {mine[1]}" in brief.stdout and not brief.stderr
+    assert not {"interval", "minus", "scanner"} & set(brief.stdout.split())
 
 
 def test_folder_is_named_after_the_protocol(bciigl, tmp_path, monkeypatch):

@@ -17,21 +17,22 @@ def test_valid_protocol_gets_a_summary(bciigl):
     assert result.exit_code == 0
     assert result.stdout == (
         "number_guessing: valid\n"
-        "  3 options (7, 8, 9), guesses by chance match 33.3 % of the time\n"
-        "  666 trials in 15 runs, 27 s a trial; the agent guesses 9 s into it\n"
-        "  a session in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
-        "  region: cube of 64 voxels (1728 mm3) around MNI (-38, -47, 45), voxel (14, 41, 30)\n"
+        "  3 options (7, 8, 9); guesses by chance match 33.3 % of the time\n"
+        "  666 trials in 15 runs, 27 s each; the agent guesses 9 s into a trial\n"
+        "  in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
+        "  region: cube of 64 voxels (1728 mm3) around MNI (-38, -47, 45)\n"
         "  one trial, a character is 0.5 s:\n"
         "  |IIII..............PPPP..............JJJJ..............|\n"
         "                     ^ guess\n"
         "  I imagination: from 0 s, lasts 2 s, then 7 s of pause\n"
         "  P perception: from 9 s, lasts 2 s, then 7 s of pause\n"
         "  J judgment: from 18 s, lasts 2 s, then 7 s of pause\n"
-        "  variance of estimates, in units of a frame's noise variance (less is better):\n"
+        "  how much noise is left in estimates (variance, of a frame's; less is better):\n"
         "    imagination: 0.72 of one trial, 0.0055 of the mean of one scanner hour\n"
         "    judgment: 1.6 of one trial, 0.012 of the mean of one scanner hour\n"
     )
     assert not result.stderr
+    assert ", voxel (14, 41," in bciigl("protocol", "check", "number_guessing", "-v").stdout
 
 
 def test_designs_can_be_compared_before_anything_is_simulated(bciigl):
@@ -56,7 +57,7 @@ def test_picture_shows_what_begins_together_and_when_guesses_are_made(bciigl):
 
     jitter = "timing.imagination.jitter=3", "timing.jitter_distribution=exponential"
     output = check("timing.together=true", "timing.perception.duration=3", *jitter)
-    assert "19.8 s a trial; the agent guesses 9 to 12 s into it" in output
+    assert "19.8 s each; the agent guesses 9 to 12 s into a trial" in " ".join(output.split())
     assert "|IIII..............BBBBPP..............|" in output
     assert "B perception and judgment together" in output
     output = check("recording=separate")
@@ -72,8 +73,8 @@ def test_people_who_differ_get_a_line_for_each_field(bciigl, write):
     path = write(GOOD + "population: {brain.cnr: [0.3, 0.8], brain.hrf_delay: {mean: 0, sd: 1}}\n")
     lines = bciigl("protocol", "check", path).stdout.splitlines()
     assert [each for each in lines if each.startswith("  people differ")] == [
-        "  people differ in brain.cnr: 0.3 to 0.8, uniform",
-        "  people differ in brain.hrf_delay: -2 to 2, normal with mean 0 and SD 1",
+        "  people differ in brain.cnr (full-strength noise SD): 0.3 to 0.8, uniform",
+        "  people differ in brain.hrf_delay (s): -2 to 2, normal with mean 0 and SD 1",
     ]
 
 
@@ -99,10 +100,11 @@ def test_region_is_told_in_the_space_of_its_subject(bciigl, write, tmp_path):
     }.items():
         path = write(GOOD + f"brain: {{subject: small, region: {region}}}\n")
         result = bciigl("protocol", "check", path)
-        assert f"  region: {words}" in result.stdout, result.output
-        assert "; MNI if the recording was normalised to it\n" in result.stdout
+        told = " ".join(result.stdout.split())
+        assert f" region: {words}" in told, result.output
+        assert "; MNI if the recording was normalised to it " in told
     extra = int(labels.sum() - subject.mask.sum())
-    assert f"; {extra} more are outside the brain" in result.stdout
+    assert f"; {extra} more are outside the brain" in told
     (report,) = json.loads(bciigl("protocol", "check", path, "--json").stdout)["files"]
     assert report["region"]["space"] == "recording"
     assert (report["region"]["shape"], report["region"]["outside"]) == ("atlas", extra)
