@@ -34,7 +34,7 @@ def report(source: Any, out: str | os.PathLike | None = None, *, open: bool = Fa
     """
     from bciigl.report.write import open_page, write_report_of
 
-    path = write_report_of(getattr(source, "folder", source), out).path
+    path = write_report_of(getattr(source, "folder", source), out)
     if open:
         open_page(path)
     return path

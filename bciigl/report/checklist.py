@@ -17,6 +17,7 @@ from bciigl.report.methods import (
     references,
 )
 from bciigl.report.page import Section
+from bciigl.report.session_words import short_name
 from bciigl.report.table import Table
 from bciigl.report.views import SessionView, recorded_with
 from bciigl.report.volumes import volume_sentences
@@ -267,7 +268,7 @@ def _success(session: SessionView) -> str:
     if session.main is None or session.main.diagnosis is None:
         return ""
     found = session.main.diagnosis
-    said = f"{session.main.learner_id}, without labels, says of itself: {found.verdict}"
+    said = f"{short_name(session.main)}, without labels, says of itself: {found.verdict}"
     if isinstance(found, Diagnosis) and found.accuracy is not None:
         low, high = (100 * each for each in found.interval)
         said += (

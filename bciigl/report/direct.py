@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import blended_transform_factory
 from scipy.optimize import isotonic_regression
@@ -86,7 +87,23 @@ def say(axis: Axes, finding: str, *, over: Axes | None = None) -> None:
     # As wide as the axes become: those that a figure begins with leave more room at the sides.
     room = 1.1 * (over or axis).bbox.width / axis.figure.dpi * 72
     width = max(20, int(room / (LETTER * TITLE)))
-    axis.set_title(wrapped(finding, width, 5), loc="left", fontsize=TITLE, fontweight="bold")
+    words = wrapped(finding, width, 5)
+    look = {"fontsize": TITLE, "fontweight": "bold"}
+    if over is None:
+        axis.set_title(words, loc="left", **look)
+        return
+    # For a title wider than its axes the layout would make room beside them: an empty one, which
+    # is as high and a little farther off, keeps the room above.
+    axis.set_title("\n".join(" " for _ in words.splitlines()), loc="left", pad=8, **look)
+    where = {"xycoords": "axes fraction", "xytext": (0, 6), "textcoords": "offset points"}
+    axis.annotate(words, (0, 1), va="bottom", **where, **look).set_in_layout(False)
+
+
+def say_above(figure: Figure, finding: str) -> None:
+    """Write what a whole figure of several panels shows above it."""
+    width = int(figure.get_figwidth() * 72 / (LETTER * TITLE))
+    look = {"ha": "left", "fontsize": TITLE, "fontweight": "bold"}
+    figure.suptitle(wrapped(finding, width, 5), x=0.01, **look)
 
 
 def wrapped(text: str, width: int, lines: int = 3) -> str:

@@ -27,6 +27,11 @@ def noun(learner: str) -> str:
     return _NOUNS.get(learner, learner_name(learner))
 
 
+def who(learner: str) -> str:
+    """Return what a sentence about a learner begins with: what it is told, and its name."""
+    return f"{_PREFIX[told_what(learner)]}{noun(learner)}"
+
+
 def compared(rows: Sequence[Row]) -> list[str]:
     """Return the labels of the learners that a study is about.
 
@@ -85,7 +90,7 @@ def level(noise: float) -> str:
 def _who(row: Row) -> str:
     """Return what a sentence about a learner begins with."""
     control = f" ({row.control})" if row.control else ""
-    return f"{_PREFIX[told_what(row.learner)]}{noun(row.learner)}{control}"
+    return f"{who(row.learner)}{control}"
 
 
 def _by_noise(rows: Sequence[Row], label: str) -> dict[float, Row]:
@@ -201,7 +206,9 @@ def learners_finding(rows: Sequence[Row]) -> str:
     better = [
         row
         for row in others
-        if (base := mine.get((row.noise, row.setting))) and -_gap(row, base) >= NEAR
+        if (base := mine.get((row.noise, row.setting)))
+        and -_gap(row, base) >= NEAR
+        and ends(row)[0] > ends(base)[1]
     ]
     who, told = noun(next(iter(mine.values())).learner), {told_what(row.learner) for row in others}
     if not better:

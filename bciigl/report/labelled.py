@@ -19,7 +19,9 @@ from bciigl.learn.action_inclusive import AI_IGL
 from bciigl.learn.bandit import BANDIT
 from bciigl.report import study_tables as cells
 from bciigl.report import style
+from bciigl.report.direct import say_above
 from bciigl.report.drawing import Drawing
+from bciigl.report.findings import noun, who
 from bciigl.report.learnable import forest_table, importance_drawing, scatter_drawing
 from bciigl.report.methods import MOST_NAMED, counted, listed, references
 from bciigl.report.page import KeyNumber, Section
@@ -35,6 +37,7 @@ SCATTERED += ("noise_signal_ratio",)
 FIGURE_HEIGHT = 3.7
 ROOM = 66
 """Letters that fit side by side into a figure."""
+RELATIVE = f"relative to {BANDIT.short_name}"
 STAR = {"ls": "none", "marker": "*", "mfc": "white"}
 """How published figures are drawn."""
 _RULE_WORDS = {
@@ -93,11 +96,12 @@ def _datasets(rows: list[LabelledRow]) -> Table:
     known = any(row.published for row in rows)
     columns: list[tuple[str, str, Callable[[LabelledRow], str]]] = []
     for learner in learners:
-        columns.append((learner, learner, lambda row: cells.mean(row.accuracy)))
+        name = cells.learner_name(learner)
+        columns.append((name, learner, lambda row: cells.mean(row.accuracy)))
         if known:
             columns.append(("published", learner, lambda row: cells.published(row.published)))
     if AI_IGL.id in learners:
-        ratio = f"{AI_IGL.id} / {BANDIT.id}"
+        ratio = f"{AI_IGL.short_name} / {BANDIT.short_name}"
         columns.append((ratio, AI_IGL.id, lambda row: share(row.relative)))
     table = Table(["dataset", "N", "K", "constant", *(head for head, _, _ in columns)], [])
     for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -120,29 +124,30 @@ def learner_table(rows: Sequence[LabelledRow]) -> Table:
     places, several = _places(rows)
     heads = [f"{dataset}, {rule}" if several else rule for dataset, rule in places]
     table = Table(["feedback", *heads], [])
-    relative = f"relative to {BANDIT.id}"
     details = (
-        (relative, lambda row: "-" if row.learner == BANDIT.id else share(row.relative)),
+        (RELATIVE, lambda row: "-" if row.learner == BANDIT.id else share(row.relative)),
         ("trusted repeats", lambda row: cells.percent(row.trusted)),
     )
     for learner in dict.fromkeys(row.learner for row in rows):
         mine = {(row.dataset.id, row.feedback): row for row in rows if row.learner == learner}
         table.rows.extend(
-            cells.learner_lines(learner, [mine.get(each) for each in places], details)
+            cells.learner_lines(
+                cells.learner_name(learner), [mine.get(each) for each in places], details
+            )
         )
     return table
 
 
 def average_table(found: Sequence[Average]) -> Table:
     """Return what learners reach on average over subsets of the datasets."""
-    head = ["subset, feedback, learner", "datasets", "accuracy", f"relative to {BANDIT.id}"]
+    head = ["subset, feedback, learner", "datasets", "accuracy", RELATIVE]
     head += ["of means", "published, same sets", "Table 1, all its sets"]
     table = Table(head, [])
     for each in found:
         some = each.published_datasets != each.datasets
         sets = f" ({counted(each.published_datasets, 'set')})" if some else ""
         line = [
-            f"{each.subset}, {each.feedback}, {each.learner}",
+            f"{each.subset}, {each.feedback}, {cells.learner_name(each.learner)}",
             str(each.datasets),
             cells.mean(each.accuracy),
             "-" if each.relative is None else cells.mean(each.relative, 2),
@@ -160,7 +165,10 @@ def share(value: float | None) -> str:
 
 
 def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
-    """Return the accuracy of blind learners against cb's: a panel a rule, a point a dataset."""
+    """Return the accuracy of blind learners against a bandit's: a panel a rule, a point a dataset.
+
+    The bandit is told the rewards.
+    """
     bandit = {(row.dataset, row.feedback): row for row in rows if row.learner == BANDIT.id}
     pairs = [
         (row, bandit[row.dataset, row.feedback])
@@ -168,7 +176,7 @@ def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
         if row.learner != BANDIT.id and (row.dataset, row.feedback) in bandit
     ]
     rules = list(dict.fromkeys(row.feedback for row, _ in pairs))
-    figure = style.new_figure(FIGURE_HEIGHT)
+    figure = style.new_figure(FIGURE_HEIGHT + 0.4)
     axes = figure.subplots(1, len(rules), squeeze=False, sharey=True)[0]
     for axis, rule in zip(axes, rules, strict=True):
         _against_bandit(axis, [each for each in pairs if each[0].feedback == rule])
@@ -176,16 +184,27 @@ def bandit_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     axes[0].set_ylabel("accuracy without rewards (%)")
     style.legend_below(figure)
     datasets = len({row.dataset for row, _ in pairs})
-    stars = " Stars: AI-IGL against CB as published." if any(row.published for row in rows) else ""
+    known = any(row.published for row in rows)
+    stars = " Stars: AI-IGL against the contextual bandit as published." if known else ""
     caption = (
-        f"Accuracy without rewards against that of {BANDIT.id}, which is told them, on {datasets} "
-        f"datasets; on the line they are the same.{stars}"
+        "Accuracy without rewards against that of the contextual bandit, which is told them, on "
+        f"{datasets} datasets; on the line they are the same.{stars}"
     )
+    said = _against(pairs, datasets)
+    say_above(figure, said)
+    return Drawing("against_bandit", figure, caption, f"{said}.", row_columns(rows))
+
+
+def _against(pairs: Sequence[tuple[LabelledRow, LabelledRow]], datasets: int) -> str:
+    """Return what the figure shows, without a full stop."""
     best = [row.relative for row, _ in pairs if row.learner == AI_IGL.id and row.relative]
-    reached = f"; {AI_IGL.id} has between {min(best):.2f} and {max(best):.2f} of it" if best else ""
-    which = f"the contextual bandit's on {datasets} datasets"
-    alt = f"Accuracy of blind learners against {which}{reached}."
-    return Drawing("against_cb", figure, caption, alt, row_columns(rows))
+    if not best:
+        return "Accuracy without rewards against the contextual bandit's, which is told them"
+    return (
+        f"Without rewards, {AI_IGL.short_name} has {100 * float(np.median(best)):.0f} % of the "
+        f"contextual bandit's accuracy (median of {counted(datasets, 'dataset')}; the worst: "
+        f"{100 * min(best):.0f} %)"
+    )
 
 
 def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) -> None:
@@ -194,7 +213,8 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
         mine = [
             (cb.accuracy.mean, row.accuracy.mean) for row, cb in pairs if row.learner == learner
         ]
-        look = {**style.learner_style(learner), "linestyle": "none", "label": learner}
+        name = cells.learner_name(learner)
+        look = {**style.learner_style(learner), "linestyle": "none", "label": name}
         axis.plot(*zip(*mine, strict=True), ms=4.5, mec="white", mew=0.4, **look)
     known = [
         (cb.published.accuracy, row.published.accuracy)
@@ -203,8 +223,8 @@ def _against_bandit(axis: Axes, pairs: list[tuple[LabelledRow, LabelledRow]]) ->
     ]
     if known:
         look = {**STAR, "ms": 7, "color": AI_IGL.style["color"]}
-        axis.plot(*zip(*known, strict=True), label=f"{AI_IGL.id}, published", **look)
-    label = f"accuracy of {BANDIT.id} (%)"
+        axis.plot(*zip(*known, strict=True), label=f"{AI_IGL.short_name}, published", **look)
+    label = "accuracy with rewards (%)"
     axis.set(xlabel=label, xlim=(0, 104), ylim=(0, 104), aspect="equal")
     axis.set_axisbelow(True)
     style.plain(axis)
@@ -223,7 +243,8 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
         look = {**style.learner_style(learner), "linestyle": "none"}
         means = np.array([row.accuracy.mean for row in mine])
         ends = np.array([row.accuracy.interval or (row.accuracy.mean,) * 2 for row in mine])
-        axis.errorbar(places, means, np.abs(ends.T - means), label=learner, capsize=3, **look)
+        name = cells.learner_name(learner)
+        axis.errorbar(places, means, np.abs(ends.T - means), label=name, capsize=3, **look)
         known = [
             (place + 0.07, *row.published)
             for place, row in zip(places, mine, strict=True)
@@ -231,7 +252,7 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
         ]
         if known:
             star = {**STAR, "ms": 10, "capsize": 2, "color": look["color"]}
-            label = f"{learner}, published ± SE"
+            label = f"{name}, published ± SE"
             axis.errorbar(*zip(*known, strict=True), label=label, **star)
     classes = {(row.dataset.id, row.feedback): row.dataset.k for row in rows}
     for place, each in enumerate(columns):
@@ -250,11 +271,29 @@ def learners_drawing(rows: Sequence[LabelledRow]) -> Drawing:
     stars = ", and published figures with their standard errors (stars)"
     stars = stars if any(row.published for row in rows) else ""
     caption = (
-        f"Accuracy of all learners: means over repeats with 95 % intervals{stars}. {BANDIT.id} is "
-        "told the rewards."
+        f"Accuracy of all learners: means over repeats with 95 % intervals{stars}. The contextual "
+        "bandit is told the rewards."
     )
-    shown = ", ".join(f"{row.learner} {row.accuracy.mean:.1f} % ({row.feedback})" for row in rows)
+    shown = ", ".join(
+        f"{cells.learner_name(row.learner)} {row.accuracy.mean:.1f} % ({row.feedback})"
+        for row in rows
+    )
+    say_above(figure, _recognised(rows))
     return Drawing("accuracy", figure, caption, f"Accuracy: {shown}.", row_columns(rows))
+
+
+def _recognised(rows: Sequence[LabelledRow]) -> str:
+    """Return what the figure of all learners shows, without a full stop."""
+    said = []
+    for learner in (AI_IGL.id, BANDIT.id):
+        if found := [row.accuracy.mean for row in rows if row.learner == learner]:
+            low, high = (f"{each(found):.0f}" for each in (min, max))
+            verb = "" if said else " recognises"
+            labels = "" if said else " of the labels"
+            reach = low if low == high else f"{low} to {high}"
+            name = noun(learner) if said else who(learner)
+            said.append(f"{name}{verb} {reach} %{labels}")
+    return "; ".join(said) or "Accuracy of all learners"
 
 
 def _column_name(rule: str, dataset: int | str, columns: int) -> str:
@@ -276,15 +315,15 @@ def row_columns(rows: Sequence[LabelledRow]) -> dict[str, list]:
 
 
 def _head(study: LabelledStudy, results: Results, rows: Sequence[LabelledRow]) -> Section:
-    who = f"{AI_IGL.id} ({told(AI_IGL.id)}), feedback"
+    named = f"{AI_IGL.short_name} ({told(AI_IGL.id)}), feedback"
     single = len(study.datasets) == 1
     numbers = []
     for each in rows if single else averages(rows):
         if each.learner == AI_IGL.id and (single or each.subset == ALL_SETS):
-            about = f"{'' if single else 'mean '}accuracy of {who} {each.feedback}"
+            about = f"{'' if single else 'mean '}accuracy of {named} {each.feedback}"
             note = cells.in_full(each, "repeat") if single else ""
             if not single and each.of_means:
-                note = f"{share(each.of_means)} of {BANDIT.id}'s"
+                note = f"{share(each.of_means)} of the contextual bandit's"
             numbers.append(KeyNumber(f"{each.accuracy.mean:.1f} %", about, note))
     numbers.append(KeyNumber(str(len(results)), "finished repeats"))
     return Section("At a glance", numbers=numbers, notices=unfinished(study, results, "repeats"))
@@ -299,9 +338,9 @@ def _tables(study: LabelledStudy, rows: Sequence[LabelledRow]) -> list[Section]:
     learners = {row.learner for row in rows}
     drawings = [bandit_drawing(rows)] if learners > {BANDIT.id} else []
     about = (
-        f"Means over datasets with standard errors over them. Relative to {BANDIT.id}: the mean "
-        "over datasets of their own ratios, as in the paper; of means: the ratio of both mean "
-        "accuracies."
+        "Means over datasets with standard errors over them. Relative to the contextual bandit: "
+        "the mean over datasets of their own ratios, as in the paper; of means: the ratio of both "
+        "mean accuracies."
     )
     return [
         Section("On average", [about], tables=[average_table(averages(rows))], drawings=drawings),

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from bciigl.labelled.learnable import SUCCESS, Forest, Point
-from bciigl.learn.bandit import BANDIT
 from bciigl.report import style
+from bciigl.report.direct import say_above
 from bciigl.report.drawing import Drawing
 from bciigl.report.table import INDENT, Table
 
@@ -31,7 +31,7 @@ def importance_drawing(forest: Forest) -> Drawing:
     """Return by which meta-features a forest tells successes: bars, the longest at the top."""
     ranked = sorted(forest.importances.items(), key=lambda each: -each[1])
     names, weights = (list(column) for column in zip(*ranked, strict=True))
-    figure = style.new_figure(0.24 * len(names) + 0.7)
+    figure = style.new_figure(0.24 * len(names) + 1.2)
     axis = figure.subplots()
     axis.barh(names, weights, color=style.BLUE, height=0.7)
     for place, weight in enumerate(weights):
@@ -49,12 +49,13 @@ def importance_drawing(forest: Forest) -> Drawing:
         f"{forest.datasets} datasets ({_words(forest.subset)}), {forest.successes} of them "
         "successes. Meta-features that go together share their importance."
     )
-    alt = (
-        f"Importance of {len(names)} meta-features for {forest.datasets} datasets "
-        f"({_words(forest.subset)}); the highest is {names[0]} with {weights[0]:.2f}."
+    said = (
+        f"Of {len(names)} meta-features, {names[0]} tells most about where AI-IGL succeeds, with "
+        f"an importance of {weights[0]:.2f}"
     )
+    say_above(figure, said)
     name = "importance_" + re.sub(r"[^a-z0-9]+", "_", forest.subset.lower()).strip("_")
-    return Drawing(name, figure, caption, alt, {"feature": names, "importance": weights})
+    return Drawing(name, figure, caption, f"{said}.", {"feature": names, "importance": weights})
 
 
 def scatter_drawing(
@@ -73,18 +74,19 @@ def scatter_drawing(
         f"meta-features of {len(points)} datasets. At {SUCCESS:g} (line) and above, a dataset "
         f"counts as a success.{also}"
     )
-    alt = (
-        f"Relative performance against {', '.join(features)}: {len(kinds['success'])} of "
-        f"{len(points)} datasets are successes"
-        + (f", beside {len(published)} published ones." if published else ".")
-    )
+    said = f"The paper's AI-IGL, on {len(published)} datasets"
+    if points:
+        said = f"AI-IGL succeeds on {len(kinds['success'])} of {len(points)} datasets"
+    figure = _scatter_figure(kinds, features)
+    say_above(figure, said)
+    alt = f"{said}: relative accuracy against {', '.join(features)}."
     lines = [(kind, each) for kind, mine in kinds.items() for each in mine]
     columns = {
         **{name: [each.get(name) for _, each in lines] for name in features},
         "relative": [each["relative"] for _, each in lines],
         "drawn_as": [kind for kind, _ in lines],
     }
-    return Drawing("learnable", _scatter_figure(kinds, features), caption, alt, columns)
+    return Drawing("learnable", figure, caption, alt, columns)
 
 
 def forest_table(forests: Sequence[Forest]) -> Table:
@@ -119,12 +121,12 @@ def _words(subset: str) -> str:
 def _scatter_figure(kinds: Mapping[str, list[Point]], features: Sequence[str]) -> Figure:
     across = min(len(features), 2)
     down = math.ceil(len(features) / across)
-    figure = style.new_figure(2.1 * down + 0.6)
+    figure = style.new_figure(2.1 * down + 0.9)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for number, (axis, name) in enumerate(zip(axes, features, strict=False)):
         _panel(axis, kinds, name)
         if number % across == 0:
-            axis.set_ylabel(f"relative to {BANDIT.id}")
+            axis.set_ylabel("relative accuracy")
     highest = max(each["relative"] for mine in kinds.values() for each in mine)
     axes[0].set_ylim(-0.05, 1.06 * max(highest, 1))
     for axis in axes[len(features) :]:

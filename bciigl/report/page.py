@@ -40,10 +40,10 @@ class Section:
 
     title: str
     paragraphs: Sequence[str] = ()
-    numbers: Sequence[KeyNumber] = ()
-    tables: Sequence[Table] = ()
     notices: Sequence[Notice] = ()
+    numbers: Sequence[KeyNumber] = ()
     drawings: Sequence[Drawing] = ()
+    tables: Sequence[Table] = ()
     preformatted: str = ""
     references: Sequence[str] = ()
 
@@ -89,10 +89,7 @@ def write_report(
     """
     refuse_others_file(path)
     drawings = [each for section in sections for each in section.drawings]
-    before = set()
-    if Path(path).is_file():
-        text = Path(path).read_text("utf-8", "replace")
-        before = set(re.findall(r'<figure id="figure-(\w+)">', text))
+    before = set(figures_in(path))
     for name in {each.name for each in drawings} - before:
         for file in Path(figures).glob(f"{name}.*"):
             raise BciiglError(f"{file}: exists already and is not of an earlier report")
@@ -102,6 +99,12 @@ def write_report(
         for ending in ("svg", "tsv"):
             Path(figures, f"{name}.{ending}").unlink(missing_ok=True)
     return written
+
+
+def figures_in(path: str | os.PathLike) -> list[str]:
+    """Return the names of the figures in a page; none if it is not there."""
+    text = Path(path).read_text("utf-8", "replace") if Path(path).is_file() else ""
+    return re.findall(r'<figure id="figure-(\w+)">', text)
 
 
 def refuse_others_file(path: str | os.PathLike) -> None:

@@ -13,7 +13,7 @@ from bciigl.report.methods import (
     references,
 )
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
-from bciigl.report.plan_drawings import curves_drawing, designs_drawing
+from bciigl.report.plan_drawings import curves_drawing, designs_drawing, plan_drawing
 from bciigl.report.plan_tables import about, comparison, design_table, verdict_words
 from bciigl.report.study import unfinished, versions_told
 from bciigl.report.study_tables import sentence
@@ -21,7 +21,7 @@ from bciigl.study.plan import CHECKED, MATCH_RATE, Plan
 from bciigl.study.plan_answer import Answer
 from bciigl.study.plan_search import ERROR, FIRST, IN_A_ROW, STEP
 from bciigl.study.plan_time import most_trials
-from bciigl.study.planning import RACE_ERROR
+from bciigl.study.planning import RACE_ERROR, Planned
 from bciigl.study.store import Results
 
 
@@ -32,20 +32,21 @@ def lead(plan: Plan) -> str:
 
 def plan_sections(plan: Plan, results: Results, answers: Sequence[Answer]) -> list[Section]:
     """Return the report of a plan, given its answers as `read_rows` gives them."""
-    best = answers[0]
+    best, planned = answers[0], Planned(plan, list(answers), results)
     design = f" ({best.design})" if best.varied else ""
     mood = "good" if best.reached else "bad"
-    notices = [Notice(mood, f"{best.sentence}{design}.", about(plan, best))]
+    notices = [Notice(mood, f"{sentence(best.sentence)}{design}.", about(plan, best))]
     sections = [
         Section(
             "The answer",
             numbers=_numbers(best),
             notices=notices + unfinished(plan, results, "people"),
+            drawings=[plan_drawing(planned)],
         ),
         Section(
-            "Accuracy and trust against scanner hours",
+            "Person by person",
             [f"{sentence(verdict_words(plan, best))}."] if best.verdicts else [],
-            drawings=[curves_drawing(plan, results, best)],
+            drawings=[curves_drawing(planned)],
         ),
     ]
     if len(answers) > 1:
@@ -54,7 +55,7 @@ def plan_sections(plan: Plan, results: Results, answers: Sequence[Answer]) -> li
                 "Designs compared",
                 [sentence(comparison(answers))],
                 tables=[design_table(answers)],
-                drawings=[designs_drawing(plan, answers)],
+                drawings=[designs_drawing(planned)],
             )
         )
     justified = justification(plan, results, best)

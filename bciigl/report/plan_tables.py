@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bciigl.report.study_tables import learner_name
 from bciigl.report.table import Table
 from bciigl.study.plan import Plan
 from bciigl.study.plan_answer import FEWEST, Answer
@@ -15,9 +16,9 @@ def about(plan: Plan, answer: Answer) -> str:
     real = ", that of a real brain" if noise == 1 else ""
     return (
         f"{answer.people} simulated people at noise {noise:g}{real}, seed {plan.protocol.seed}; "
-        f"{plan.learner}, which is told no labels and no rewards. Who was clearly above or could "
-        f"not get there was not simulated to the end (error rate of each bound {100 * ERROR:g} %"
-        f"{_checked(answer)})."
+        f"{learner_name(plan.learner)}, which is told no labels and no rewards. Who was clearly "
+        "above or could not get there was not simulated to the end (error rate of each bound "
+        f"{100 * ERROR:g} %{_checked(answer)})."
     )
 
 

@@ -23,28 +23,23 @@ def trusted(result: Result | LearnerResult) -> bool:
 
 
 class Cells(NamedTuple):
-    """A result as the row of a table."""
+    """A result as the cells of a table."""
 
-    learner: str
     accuracy: str
     interval: str
     verdict: str
-    match_rates: str
 
 
 def cells(result: Result | LearnerResult) -> Cells:
-    """Return a result as text; "-" for what is not known, and for match rates without trust."""
-    rates = result.match_rates if trusted(result) else None
+    """Return a result as text; "-" for what is not known."""
     return Cells(
-        result.learner_id,
         "-" if result.accuracy is None else f"{result.accuracy:.1f} %",
         "-" if result.interval is None else "{:.1f} to {:.1f}".format(*result.interval),
         result.diagnosis.verdict if result.diagnosis else "-",
-        " ".join(f"{rate:.2f}" for rate in rates or ()) or "-",
     )
 
 
 def results_table(results: Sequence[Result | LearnerResult]) -> Table:
     """Return what learners made of a session as a table, by their plain names."""
-    rows = [[LEARNERS.get(each.learner_id).name, *cells(each)[1:4]] for each in results]
+    rows = [[LEARNERS.get(each.learner_id).name, *cells(each)] for each in results]
     return Table(("learner", "accuracy", "95 % interval", "verdict"), rows)

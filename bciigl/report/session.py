@@ -1,93 +1,64 @@
 """The report of one recorded session."""
 
-import os
 from importlib.metadata import version
 
 from bciigl.base.registry import LEARNERS
 from bciigl.brain.simulated import relative_paths
-from bciigl.learn.diagnose import DO_NOT_USE, DOUBTFUL, TRUST, Diagnosis
+from bciigl.learn.diagnose import Diagnosis
 from bciigl.loop.yoked import has_condition
 from bciigl.protocol import dump
-from bciigl.protocol.recorded import caveat
-from bciigl.protocol.summary import summary
-from bciigl.recording import Dataset
 from bciigl.recording.layout import POLICY, PROTOCOL
 from bciigl.report.checklist import checklist_section
 from bciigl.report.methods import LiveMethods, counted, methods_paragraph, references
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
-from bciigl.report.results import cells, told
-from bciigl.report.study_tables import sentence
+from bciigl.report.results import cells, told, trusted
+from bciigl.report.session_figures import figure_sections
+from bciigl.report.session_words import about, guesses_sentence, short_name, verdict_notice
 from bciigl.report.table import Table
-from bciigl.report.views import SessionView, load, recorded_with, views
+from bciigl.report.views import SessionView, recorded_with
 from bciigl.report.volumes import Volumes, volume_sentences
 from bciigl.study.session_results import LearnerResult
 
-VERDICTS = {
-    TRUST: ("good", "trust it"),
-    DOUBTFUL: ("unsure", "doubtful"),
-    DO_NOT_USE: ("bad", "do not use it"),
-}
-"""The mood and the words of each verdict."""
 PACKAGES = ("bciigl", "numpy", "scipy", "scikit-learn", "brainiak", "matplotlib")
 
 
-def session_sections(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> list[Section]:
-    """Return the report of a session; paths in the protocol are relative to `folder`."""
-    session = load(dataset, folder=folder)
+def session_sections(view: SessionView) -> list[Section]:
+    """Return the report of a session."""
+    learning, *figures = figure_sections(view)
     return [
-        _head(session),
-        _results(session),
-        *views(session),
-        _methods(session),
-        *([checklist_section(session)] if session.volumes else []),
-        _again(session),
-        Section(
-            "Protocol",
-            [f"The whole experiment, every field; it is also in {PROTOCOL}."],
-            preformatted=dump(dataset.protocol),
-        ),
+        _head(view, learning),
+        *figures,
+        _statistics(view),
+        _methods(view),
+        *([checklist_section(view)] if view.volumes else []),
+        _again(view),
+        _protocol(view),
     ]
 
 
-def lead(dataset: Dataset) -> str:
-    """Return what the report says below its title."""
-    protocol = dataset.protocol
-    live = bool(dataset.arrivals("train", 1))
-    what = f"{'live ' if live else ''}session of a {dataset.group}."
-    if dataset.group == "simulated":
-        noise = f"noise {protocol.brain.noise:g} (1 is a real brain)"
-        what = f"simulated session at {noise}, seed {protocol.seed}."
-        if live:
-            what = f"rehearsal with a simulated person at {noise}, seed {protocol.seed}."
-    if said := caveat(protocol):
-        what = f"session, seed {protocol.seed}. {sentence(said)}."
-    return f"{protocol.description.strip()} A {what}".lstrip()
-
-
-def _head(session: SessionView) -> Section:
-    kept = session.kept
-    labelled = (each for each in kept.learners if LEARNERS.get(each.learner_id).told == "label")
+def _head(view: SessionView, learning: Section) -> Section:
+    """Return what is seen first: the verdict, few numbers, and learning during the session."""
+    kept = view.kept
     numbers = [
         KeyNumber(
             cells(each).accuracy,
-            f"test accuracy of {each.learner_id} ({told(each.learner_id)})",
+            f"right choices in new trials: {LEARNERS.get(each.learner_id).name}",
             f"95 % interval {cells(each).interval}",
         )
-        for each in (session.main, next(labelled, None))
+        for each in (view.main, view.told)
         if each is not None and each.accuracy is not None
     ]
-    numbers += _estimated(session.main)
-    hours = summary(session.dataset.protocol)["scanner_hours"]
-    scanner = "the scanner" if session.of_participant else "a real scanner"
-    planned = f"{hours:.1f} h in {scanner}, as planned"
-    planned = planned if not caveat(session.dataset.protocol) else "semi-real"
+    numbers += _estimated(view.main)
+    scanner = "the scanner" if view.volumes else "a real scanner"
+    hours = f"{view.hours[-1]:.1f} h in {scanner}" if view.hours else "semi-real"
     numbers += [
-        KeyNumber(f"{session.chance:.1f} %", f"chance, {kept.actions} options"),
-        KeyNumber(str(kept.trials), "trials to learn from", planned),
-        *_volumes(session.volumes),
+        KeyNumber(f"{view.chance:.1f} %", f"chance, {kept.actions} options"),
+        KeyNumber(str(kept.trials), "trials to learn from", hours),
+        *_volumes(view.volumes),
     ]
-    notices = [*_verdict(session, session.main), *_missing(session)]
-    return Section("At a glance", numbers=numbers, notices=notices)
+    notices = [*verdict_notice(view, view.main), *_missing(view)]
+    words, drawings = [about(view)], learning.drawings
+    return Section("At a glance", words, numbers=numbers, notices=notices, drawings=drawings)
 
 
 def _volumes(volumes: Volumes | None) -> list[KeyNumber]:
@@ -109,107 +80,120 @@ def _estimated(result: LearnerResult | None) -> list[KeyNumber]:
     if not isinstance(found, Diagnosis) or found.accuracy is None:
         return []
     low, high = (100 * each for each in found.interval)
-    label = f"accuracy that {result.learner_id} estimates of itself, without labels"
-    interval = f"95 % interval {low:.1f} to {high:.1f}"
-    return [KeyNumber(f"{100 * found.accuracy:.1f} %", label, interval)]
+    label = f"right choices, as {short_name(result)} estimates without labels"
+    interval = f"95 % interval {low:.0f} to {high:.0f}"
+    return [KeyNumber(f"{100 * found.accuracy:.0f} %", label, interval)]
 
 
-def _verdict(session: SessionView, result: LearnerResult | None) -> list[Notice]:
-    """Return a learner's verdict about itself."""
-    if result is None or result.diagnosis is None:
-        return []
-    found = result.diagnosis.named(session.dataset.protocol.task.options)
-    text = " ".join(filter(None, (sentence(found.reason), found.remedy)))
-    mood, words = VERDICTS[found.verdict]
-    return [Notice(mood, f"{result.learner_id} says of itself: {words}", text)]
-
-
-def _missing(session: SessionView) -> list[Notice]:
+def _missing(view: SessionView) -> list[Notice]:
     """Return what a reader might look for in vain, and why."""
-    found, dataset = [], session.dataset
-    if not session.has_truth:
+    found, dataset = [], view.dataset
+    if not view.has_truth:
         learners = "no learners that are told labels or rewards"
-        found.append(f"{session.no_truth}: no accuracies, no patterns, and {learners}.")
-    if session.rehearsed and not session.has_truth:
+        found.append(f"{view.no_truth}: no accuracies, no patterns, and {learners}.")
+    if view.rehearsed and not view.has_truth:
         found.append(
             "That of a rehearsal is where bciigl scan wrote the volumes: copy derivatives/truth "
             "from there to the dataset's derivatives, and let bciigl learn score it."
         )
-    if not dataset.has("test") and session.volumes is None:
+    if not dataset.has("test") and view.volumes is None:
         found.append("The dataset has no test session (ses-test): no accuracies.")
     for name in filter(dataset.has, ("train", "test")):
         if missing := dataset.missing_runs(name):
             runs = counted(missing, "run")
             found.append(f"{runs} that the protocol plans for ses-{name} cannot be found.")
-    if session.brain is None and not session.of_participant:
-        found.append(f"Region and patterns are not drawn. {session.brain_missing}")
+    if view.brain is None and not view.of_participant:
+        found.append(f"Region and patterns are not drawn. {view.brain_missing}")
     return [Notice("unsure", "Not all is here", " ".join(found))] if found else []
 
 
-def _results(session: SessionView) -> Section:
-    kept = session.kept
+def _statistics(view: SessionView) -> Section:
+    kept = view.kept
     if not kept.learners:
-        learners = ", ".join(session.dataset.protocol.learners)
-        words = f"{session.no_truth}, without which none of {learners} can learn."
-        return Section("Results", [words])
-    words = (
-        "What the protocol's learners make of the session. The verdict is the learner's own, found "
-        "out without labels. Decoded match rates are in the order of the options; they are shown "
-        "where the learner can be trusted to have found the reward."
-    )
-    head = ("learner", "with", "accuracy", "95 % interval", "verdict", "decoded match rates")
-    rows = [[each.learner_id, told(each.learner_id), *cells(each)[1:]] for each in kept.learners]
+        learners = ", ".join(LEARNERS.get(each).name for each in view.dataset.protocol.learners)
+        words = f"{view.no_truth}, without which none of these can learn: {learners}."
+        return Section("Statistics", [words])
+    words = ["What the protocol's learners make of the session, and what each says of itself."]
+    words += guesses_sentence(view)
+    main = view.main
+    if main is not None and main.diagnosis is not None:
+        found = main.diagnosis.named(view.dataset.protocol.task.options)
+        words.append(f"The verdict of {short_name(main)} with its statistics: {found}")
+    head = ("learner", "told", "accuracy", "95 % interval", "verdict")
+    rows = [[short_name(each), told(each.learner_id), *cells(each)] for each in kept.learners]
     tested = (
         f"{kept.test_trials} test trials, each context centred by the mean of its run; chance is "
-        f"{session.chance:.1f} %."
+        f"{view.chance:.1f} %."
         if kept.test_trials
         else "Accuracies are not known."
     )
-    table = Table(head, rows, f"{counted(kept.trials, 'trial')}. {tested}")
+    tables = [Table(head, rows, f"{counted(kept.trials, 'trial')}. {tested}")]
+    if main is not None and isinstance(main.diagnosis, Diagnosis) and trusted(main):
+        tables.append(_options(main, view.dataset.protocol.task.options))
     # That of the main one is in the head already.
-    notices = [notice for each in session.blind[1:] for notice in _verdict(session, each)]
-    return Section("Results", [words], tables=[table], notices=notices)
+    notices = [notice for each in view.blind[1:] for notice in verdict_notice(view, each)]
+    return Section("Statistics", words, tables=tables, notices=notices)
 
 
-def _methods(session: SessionView) -> Section:
+def _options(result: LearnerResult, options: list) -> Table:
+    """Return how well the reward of each option is decoded; it means something with trust only."""
+    rows = [
+        [
+            str(options[each.action]),
+            str(each.trials),
+            f"{each.match_rate:.2f}",
+            f"{each.information_t:.1f}",
+        ]
+        for each in result.diagnosis.actions
+    ]
+    head = ("guess", "trials", "match rate", "t")
+    caption = (
+        f"What {short_name(result)} found out about itself on runs it had not seen. Match rates "
+        "are of the trials whose rate is known or expected: catch trials if there are any, "
+        "otherwise uniform guesses. t: whether contexts tell of the answers to this guess."
+    )
+    return Table(head, rows, caption)
+
+
+def _methods(view: SessionView) -> Section:
     text = methods_paragraph(
-        session.dataset.protocol,
-        voxels=session.sessions["train"].interactions.context.shape[1],
-        learners=[each.learner_id for each in session.kept.learners],
-        tested=session.kept.test_trials > 0,
-        own_agent=_by_own_agent(session),
-        live=_live(session),
+        view.dataset.protocol,
+        voxels=view.sessions["train"].interactions.context.shape[1],
+        learners=[each.learner_id for each in view.kept.learners],
+        tested=view.kept.test_trials > 0,
+        own_agent=_by_own_agent(view),
+        live=_live(view),
     )
     return Section("Methods", [text], references=references(text))
 
 
-def _live(session: SessionView) -> LiveMethods | None:
-    if session.volumes is None:
+def _live(view: SessionView) -> LiveMethods | None:
+    if view.volumes is None:
         return None
-    sentences = [*volume_sentences(session.dataset, session.volumes)]
-    return LiveMethods(session.rehearsed, has_condition(session.dataset), sentences)
+    sentences = [*volume_sentences(view.dataset, view.volumes)]
+    return LiveMethods(view.rehearsed, has_condition(view.dataset), sentences)
 
 
-def _by_own_agent(session: SessionView) -> bool:
+def _by_own_agent(view: SessionView) -> bool:
     # Guesses were not uniform, though the protocol says so.
-    return session.dataset.protocol.agent.policy == "uniform" and not session.kept.uniform_guesses
+    return view.dataset.protocol.agent.policy == "uniform" and not view.kept.uniform_guesses
 
 
-def _again(session: SessionView) -> Section:
-    protocol = session.dataset.protocol
+def _again(view: SessionView) -> Section:
+    protocol = view.dataset.protocol
     agent = f" --agent {POLICY}" if protocol.agent.policy == "fixed" else ""
     command = f"bciigl simulate {PROTOCOL}{agent} --out again"
     words = [
         "In the dataset's folder the command below makes the same session again, byte for byte if "
         "the versions are the same."
     ]
-    if session.of_participant:
+    if view.of_participant:
         command = "bciigl learn ."
         words = [
             "What a person did in a scanner cannot be done again. In the dataset's folder the "
             "command below learns again from what was recorded."
         ]
-    elif session.rehearsed:
+    elif view.rehearsed:
         command = (
             f"bciigl scan {PROTOCOL} --to volumes &\n"
             f"bciigl run {PROTOCOL}{agent} --volumes volumes --out again"
@@ -223,12 +207,20 @@ def _again(session: SessionView) -> Section:
             f"The protocol names {' and '.join(paths)}, relative to where its own file was: copy "
             f"{PROTOCOL} there first."
         )
-    if _by_own_agent(session):
+    if _by_own_agent(view):
         words.append("Guesses were made by an agent of its own, which is not in the dataset.")
     rows = {
         "seed": str(protocol.seed),
         "protocol, SHA-256": protocol.content_hash,
-        "recorded with": recorded_with(session.dataset),
+        "recorded with": recorded_with(view.dataset),
         "reported with": ", ".join(f"{each} {version(each)}" for each in PACKAGES),
     }
     return again_section(words, rows, command)
+
+
+def _protocol(view: SessionView) -> Section:
+    protocol = view.dataset.protocol
+    words = [f"The whole experiment, every field; it is also in {PROTOCOL}."]
+    if protocol.description.strip():
+        words.append(f"Its file describes it as: {protocol.description.strip()}")
+    return Section("Protocol", words, preformatted=dump(protocol))

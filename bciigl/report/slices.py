@@ -1,5 +1,7 @@
 """Three slices of a head: sagittal, coronal and axial, each with its directions."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -34,7 +36,7 @@ def draw_slice(
 
     The image's axes point to the right, the front and upwards. The title says `what` it is.
     """
-    name, letters = VIEWS[normal]
+    name = VIEWS[normal][0]
     size = np.delete(voxel_size(affine), normal)
     look = {"cmap": "gray", "vmin": 0, "vmax": np.percentile(image, 99.8)}
     picture = np.take(image, middle[normal], normal).T
@@ -42,14 +44,29 @@ def draw_slice(
     place = affine[normal, :3] @ middle + affine[normal, 3]
     axis.set_title(f"{what}{name} = {place:.0f} mm", **_WORDS)
     axis.axis("off")
-    for letter, edge in zip(letters, _EDGES, strict=True):
+    draw_letters(axis, normal)
+
+
+def draw_letters(axis: Axes, normal: int) -> None:
+    """Write at the edges of a slice across an axis (`normal`) which directions they are."""
+    for letter, edge in zip(VIEWS[normal][1], _EDGES, strict=True):
         axis.annotate(letter, edge, xycoords="axes fraction", ha="center", va="center", **_WORDS)
 
 
 def draw_outline(axis: Axes, mask: np.ndarray, normal: int, middle: list[int], color: str) -> None:
     """Draw the edges of a mask's voxels on a slice that `draw_slice` drew."""
-    picture = np.pad(np.take(mask, middle[normal], normal).T > 0, 1)
+    outline(axis, np.take(mask, middle[normal], normal).T > 0, color, first=-0.5)
+
+
+def outline(
+    axis: Axes, picture: np.ndarray, color: str, *, size: Sequence[float] = (1, 1), first: float = 0
+) -> None:
+    """Draw the edges of the squares of a picture (rows, columns) that are true.
+
+    `size` is that of a square, across and up, and `first` where the first one begins.
+    """
     if picture.any():
-        fine = np.kron(picture, np.ones((8, 8)))  # contours run between points: near the edges
-        down, across = ((np.arange(points) + 0.5) / 8 - 1.5 for points in fine.shape)
-        axis.contour(across, down, fine, [0.5], colors=color, linewidths=1)
+        fine = np.kron(np.pad(picture, 1), np.ones((8, 8)))  # contours run between points
+        down, across = ((np.arange(points) + 0.5) / 8 - 1 for points in fine.shape)
+        places = (first + size[0] * across, first + size[1] * down)
+        axis.contour(*places, fine, [0.5], colors=color, linewidths=1)

@@ -20,6 +20,7 @@ from bciigl.report.methods import (
 )
 from bciigl.report.page import KeyNumber, Notice, Section, again_section
 from bciigl.report.results import told
+from bciigl.report.session_figures import figure_sections
 from bciigl.report.study_tables import (
     accuracy_tables,
     difference_tables,
@@ -29,7 +30,7 @@ from bciigl.report.study_tables import (
     sentence,
 )
 from bciigl.report.table import Table
-from bciigl.report.views import load, views
+from bciigl.report.views import load
 from bciigl.study import Row, Study
 from bciigl.study.grid import Cell, in_words, value_in_words
 from bciigl.study.notes import caveats, control_notes, scanner_notes
@@ -176,7 +177,7 @@ def _views(example: tuple[Cell, Dataset] | None) -> list[Section]:
         f"An example: the session of repeat {cell.repeat + 1} at noise {cell.setting.noise:g}"
         f"{', ' if varied else ''}{varied} (seed {cell.protocol.seed})."
     )
-    sections = views(load(dataset, folder=cell.folder))
+    sections = figure_sections(load(dataset, folder=cell.folder))
     return [replace(each, paragraphs=[words, *each.paragraphs]) for each in sections]
 
 

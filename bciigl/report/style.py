@@ -86,17 +86,6 @@ def legend_below(figure: Figure, **look: Any) -> None:
     figure.legend(shown.values(), shown, **look)
 
 
-def panels(number: int, most_across: int, height: float, **how: Any) -> tuple[Figure, np.ndarray]:
-    """Return a figure of panels, (down, across), in which those beyond a number are hidden."""
-    across = min(number, most_across)
-    down = -(-number // across)
-    figure = new_figure(how.pop("margin", 0) + height * down)
-    axes = figure.subplots(down, across, squeeze=False, **how)
-    for axis in axes.flat[number:]:
-        axis.set_visible(False)
-    return figure, axes
-
-
 def draw_intervals(axis: Axes, places: Any, means: Any, low: Any, high: Any, **look: Any) -> None:
     """Draw means with their intervals."""
     means = np.asarray(means)

@@ -1,4 +1,4 @@
-"""What of a recorded session is drawn: rewards, learning, signal, region and patterns."""
+"""A recorded session with all that its figures and its report show."""
 
 import os
 from collections.abc import Mapping
@@ -6,26 +6,28 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logit
 
 from bciigl.base.errors import BciiglError
 from bciigl.base.json_files import read_json
+from bciigl.base.progress import Notify, silent
 from bciigl.base.registry import LEARNERS
 from bciigl.brain import Brain
-from bciigl.learn.diagnose import Diagnosis
+from bciigl.learn import InputError, load_learner
+from bciigl.protocol.recorded import caveat
+from bciigl.protocol.schedule import series
 from bciigl.recording import Dataset
-from bciigl.recording.layout import DESCRIPTION
-from bciigl.report.guesses import guesses_drawing
-from bciigl.report.learning_curve import learning_curve_drawing
-from bciigl.report.page import Section
-from bciigl.report.patterns import patterns_drawing
-from bciigl.report.region import region_drawing
-from bciigl.report.results import trusted
-from bciigl.report.rewards import rewards_drawing
-from bciigl.report.table import Table
-from bciigl.report.time_course import time_course_drawing
-from bciigl.report.volumes import Volumes, read_volumes, volumes_drawing, volumes_table
+from bciigl.recording.layout import DESCRIPTION, ESTIMATES
+from bciigl.report.volumes import Volumes, read_volumes
 from bciigl.study.learning import Sessions, select
-from bciigl.study.session_results import LearnerResult, SessionResults, read_results
+from bciigl.study.session_results import (
+    POLICIES,
+    LearnerResult,
+    SessionResults,
+    has_results,
+    learn_and_keep,
+    read_results,
+)
 
 NO_TRUTH = "The dataset is without its truth (derivatives/truth)"
 NOT_KNOWN = "Nobody but the participant knows what was imagined"
@@ -51,12 +53,18 @@ class SessionView:
     @property
     def blind(self) -> list[LearnerResult]:
         """The results of learners that were told neither labels nor rewards."""
-        return [each for each in self.kept.learners if not LEARNERS.get(each.learner_id).told]
+        return [each for each in self.kept.learners if not _told(each)]
 
     @property
     def main(self) -> LearnerResult | None:
         """The result that the report is about: of the first learner that is told nothing."""
         return next(iter(self.blind), None)
+
+    @property
+    def told(self) -> LearnerResult | None:
+        """The result to compare it with: of the first learner that is told the labels."""
+        labelled = (each for each in self.kept.learners if _told(each) == "label")
+        return next(labelled, None)
 
     @property
     def chance(self) -> float:
@@ -78,6 +86,36 @@ class SessionView:
         """Whether it is a live session of a real person."""
         return self.volumes is not None and not self.rehearsed
 
+    @cached_property
+    def hours(self) -> list[float]:
+        """The hours in a scanner until the end of each run that was learned from, without pauses.
+
+        Empty where frames are those of another recording, whose hours they do not tell.
+        """
+        dataset, run = self.dataset, self.sessions["train"].interactions.run
+        if caveat(dataset.protocol):
+            return []
+        seconds = [dataset.timetable("train", each).seconds for each in np.unique(run).tolist()]
+        return (len(series(dataset.protocol)) * np.cumsum(seconds) / 3600).tolist()
+
+    def log_odds(self, learner_id: str) -> np.ndarray:
+        """Return the log-odds of a match that a learner decodes for each trial, (trials,)."""
+        trials = self.sessions["train"].interactions
+        try:
+            learner = load_learner(self.dataset.folder / ESTIMATES / POLICIES / learner_id)
+            return learner.decode_log_odds(trials.feedback, trials.action, run=trials.run)
+        except (AttributeError, BciiglError, InputError):
+            # It decodes probabilities alone, or is of another version.
+            return logit(np.clip(self.decoded[learner_id], 1e-16, 1 - 1e-16))
+
+    def needed_brain(self) -> Brain:
+        """Return the brain, or raise `BciiglError` that says why there is none."""
+        if self.brain is None:
+            raise BciiglError(
+                f"{self.dataset.folder}: there is no brain to draw. {self.brain_missing}"
+            )
+        return self.brain
+
     @property
     def no_truth(self) -> str:
         """Why it is not known what was meant."""
@@ -85,7 +123,7 @@ class SessionView:
 
 
 def load(dataset: Dataset, *, folder: str | os.PathLike | None = None) -> SessionView:
-    """Return a session with its results; parameters as in `session_sections`."""
+    """Return a session with its results; paths in its protocol are relative to `folder`."""
     kept, decoded = read_results(dataset)
     brain, missing = None, "It is not of a simulated brain."
     if dataset.group == "simulated":
@@ -105,96 +143,14 @@ def recorded_with(dataset: Dataset) -> str:
         return "not known"
 
 
-def views(session: SessionView) -> list[Section]:
-    """Return the sections of a report in which a session is drawn."""
-    signal = Section(
-        "The recorded signal",
-        ["What the scanner saw at the beginning of the session, and what happened meanwhile."],
-        drawings=[time_course_drawing(session.dataset)],
-    )
-    return [
-        *_decoding(session),
-        _learning(session),
-        signal,
-        *_arrivals(session),
-        *([] if session.of_participant else [_where(session)]),
-    ]
+def learned(
+    dataset: Dataset, *, folder: str | os.PathLike | None = None, report: Notify = silent
+) -> SessionView:
+    """Return a session with its results as `load` does; let its learners learn first if needed."""
+    if not has_results(dataset):  # of a recording made in Python, or by an older version
+        learn_and_keep(dataset, report=report)
+    return load(dataset, folder=folder)
 
 
-def _decoding(session: SessionView) -> list[Section]:
-    main = session.main
-    if main is None:
-        return []
-    options = session.dataset.protocol.task.options
-    words = [
-        "A learner without rewards has to find them in the feedback. Where it succeeds, there are "
-        "two heaps for each option: guesses that it takes for mismatches at the left, and those "
-        "that it takes for matches at the right."
-    ]
-    if main.diagnosis is not None:
-        words.append(f"The verdict of {main.learner_id}: {main.diagnosis.named(options)}")
-    decoded = session.decoded[main.learner_id]
-    drawing = rewards_drawing(session.sessions["train"], main, decoded, options)
-    known = isinstance(main.diagnosis, Diagnosis) and trusted(main)
-    tables = [_actions(main.diagnosis, options)] if known else []
-    return [Section("Decoded rewards", words, tables=tables, drawings=[drawing])]
-
-
-def _actions(found: Diagnosis, options: list) -> Table:
-    """Return how well the reward of each action is decoded."""
-    rows = [
-        [
-            str(options[each.action]),
-            str(each.trials),
-            f"{each.match_rate:.2f}",
-            f"{each.information_t:.1f}",
-        ]
-        for each in found.actions
-    ]
-    head = ("guess", "trials", "match rate", "t")
-    caption = (
-        "What the learner found out about itself on runs it had not seen. Match rates are of the "
-        "trials whose rate is known or expected: catch trials if there are any, otherwise uniform "
-        "guesses. t: whether contexts tell of the answers to this guess."
-    )
-    return Table(head, rows, caption)
-
-
-def _learning(session: SessionView) -> Section:
-    kept, drawings = session.kept, []
-    if kept.learning_curve:
-        drawings.append(learning_curve_drawing(kept.learning_curve, session.chance))
-    if kept.matches_by_run:
-        drawings.append(guesses_drawing(kept.matches_by_run, session.chance))
-    words = (
-        "How accurate policies become as there are more runs to learn from, and how often the "
-        "agent was right while the session went on."
-        if drawings
-        else f"{session.no_truth}, so it is not known how well it went."
-    )
-    return Section("Learning", [words], drawings=drawings)
-
-
-def _arrivals(session: SessionView) -> list[Section]:
-    if session.volumes is None:
-        return []
-    words = (
-        "How far the head moved, and when volumes were here. Whatever went wrong with a volume is "
-        "in *_log.tsv, where there was anything."
-    )
-    drawing = volumes_drawing(session.volumes, session.dataset.protocol.live)
-    tables = [volumes_table(session.volumes)]
-    return [Section("Head movement and arrivals", [words], tables=tables, drawings=[drawing])]
-
-
-def _where(session: SessionView) -> Section:
-    title = "Region and patterns"
-    if session.brain is None:
-        return Section(title, [session.brain_missing])
-    drawings = [region_drawing(session.brain)]
-    words = ["Where the signal was recorded, and what each event evokes there."]
-    if session.has_truth:
-        drawings.append(patterns_drawing(session.brain))
-    else:
-        words.append(f"{session.no_truth}, so the patterns, which belong to it, are not shown.")
-    return Section(title, words, drawings=drawings)
+def _told(result: LearnerResult) -> str:
+    return LEARNERS.get(result.learner_id).told

@@ -1,21 +1,28 @@
 """How the volumes of a live session came, and how the head moved meanwhile."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from bciigl.protocol.model import Live
+from bciigl.base.errors import BciiglError
 from bciigl.protocol.schedule import run_count, session_trials
 from bciigl.recording import Dataset, DatasetError
 from bciigl.recording.layout import CONFOUNDS, ESTIMATES, NOTHING, beside, read_table, run_stem
 from bciigl.recording.trial import NO_GUESS
+from bciigl.report.direct import say
 from bciigl.report.drawing import Drawing
 from bciigl.report.methods import counted
-from bciigl.report.style import BLUE, GREY, ORANGE, legend_below, panels, plain
+from bciigl.report.style import BLUE, GREY, ORANGE, SMALL, divided, new_figure, plain
 from bciigl.report.table import Table
+
+if TYPE_CHECKING:
+    from bciigl.report.views import SessionView
 
 TRIGGERS = {
     "volume": "its first volume",
@@ -23,6 +30,7 @@ TRIGGERS = {
     "serial": "a byte of the scanner at a serial port",
     "lsl": "a marker of an LSL stream",
 }
+HEIGHT = 4.0
 LOST = ("missing", "corrupt")
 LATE = {"color": ORANGE, "marker": "^", "ms": 5, "label": "late"}
 MISSING = {"color": "black", "marker": "x", "ms": 5, "label": "missing"}
@@ -171,38 +179,23 @@ def _pair(middle: Callable[[np.ndarray], float], values: np.ndarray, unit: str) 
     return [f"{each:.2f} {unit}" for each in (middle(known), known.max())]
 
 
-def volumes_drawing(volumes: Volumes, live: Live) -> Drawing:
-    """Return how the head moved and when volumes arrived, over all runs."""
+def volumes_drawing(view: SessionView) -> Drawing:
+    """Return how the head moved and when volumes arrived, over all runs, as a drawing."""
+    volumes, live = _of(view), view.dataset.protocol.live
     moves = bool(len(volumes.displacement))
-    figure, axes = panels(1 + moves, 1, 1.8, margin=0.9, sharex=True)
+    figure = new_figure(HEIGHT - 1.5 * (not moves))
+    draw_volumes(figure.subplots(), view)
     columns: dict[str, list] = {
         name: [] for name in ("run", "frame", "minutes", "framewise_displacement", "delay")
     } | {"status": []}
-    before = 0
-    for each in volumes.runs:
+    for before, each in _in_order(volumes):
         count = len(each.status)
-        minutes = (before + np.arange(count) + 0.5) * volumes.tr / 60
-        if moves:
-            axes[0, 0].plot(minutes, each.displacement, color=BLUE, lw=0.8, marker=".", ms=3)
-        _draw_arrivals(axes[-1, 0], minutes, each)
-        for axis in axes.flat:
-            axis.axvline(before * volumes.tr / 60, color=GREY, lw=0.6, ls=":")
         columns["run"] += [each.run] * count
         columns["frame"] += range(1, count + 1)
-        columns["minutes"] += minutes.tolist()
+        columns["minutes"] += _minutes(volumes, before, count).tolist()
         columns["framewise_displacement"] += each.displacement.tolist()
         columns["delay"] += each.delay.tolist()
         columns["status"] += each.status.tolist()
-        before += count
-    for axis in axes.flat:
-        axis.set_xlim(0, before * volumes.tr / 60)
-        axis.set_ylim(bottom=0)
-        plain(axis)
-    if moves:
-        axes[0, 0].set_ylabel("framewise\ndisplacement (mm)")
-    axes[-1, 0].set_ylabel("arrival\ndelay (s)")
-    axes[-1, 0].set_xlabel("minutes of scanning, runs one after the other")
-    legend_below(figure, ncols=3)
     clock = " A run's first volume sets the clock." if live.trigger == "volume" else ""
     moved = "Above: how far the head moved from volume to volume. Below: how " if moves else "How "
     return Drawing(
@@ -211,9 +204,73 @@ def volumes_drawing(volumes: Volumes, live: Live) -> Drawing:
         f"{moved}long after its end each volume was here. Late: after the guess that was due had "
         f"been made without it, which waits {live.deadline:g} TR at most. Missing: never, or of "
         f"no use; marked above. Dotted: where a run begins.{clock}",
-        f"{'Head movement and arrival' if moves else 'Arrival'} of each volume over the session.",
+        f"{finding(volumes)}.",
         columns,
     )
+
+
+def draw_volumes(ax: Axes, view: SessionView) -> np.ndarray:
+    """Draw how the head moved and when volumes arrived, over all runs of a live session.
+
+    Returns
+    -------
+    array of matplotlib.axes.Axes
+        That of the movement, if it is known, and that of the arrivals, in the place of `ax`.
+    """
+    volumes = _of(view)
+    moves = bool(len(volumes.displacement))
+    axes = divided(ax, 1 + moves, 1, sharex=True)[:, 0]
+    for before, each in _in_order(volumes):
+        minutes = _minutes(volumes, before, len(each.status))
+        if moves:
+            axes[0].plot(minutes, each.displacement, color=BLUE, lw=0.8, marker=".", ms=3)
+        _draw_arrivals(axes[-1], minutes, each)
+        for axis in axes:
+            axis.axvline(before * volumes.tr / 60, color=GREY, lw=0.6, ls=":")
+    for axis in axes:
+        axis.set_xlim(0, volumes.count * volumes.tr / 60)
+        axis.set_ylim(bottom=0)
+        plain(axis)
+    if moves:
+        axes[0].set_ylabel("framewise\ndisplacement (mm)")
+    axes[-1].set_ylabel("arrival\ndelay (s)")
+    axes[-1].set_xlabel("minutes of scanning, runs one after the other")
+    handles, labels = axes[-1].get_legend_handles_labels()
+    shown = dict(zip(labels, handles, strict=True))  # each once
+    if len(shown) > 1:
+        axes[-1].legend(shown.values(), shown, frameon=False, fontsize=SMALL, ncols=3)
+    say(axes[0], finding(volumes), over=ax)
+    return axes
+
+
+def finding(volumes: Volumes) -> str:
+    """Return what the figure shows, without a full stop."""
+    late, count = volumes.with_status("late"), counted(volumes.count, "volume")
+    came = f"all {count} came in time"
+    if volumes.lost or late:
+        came = f"of {count}, {volumes.lost} were missing and {late} came late"
+    if not len(volumes.displacement):
+        return came[0].upper() + came[1:]
+    mean = volumes.displacement.mean()
+    return f"The head moved {mean:.2f} mm from volume to volume on average; {came}"
+
+
+def _of(view: SessionView) -> Volumes:
+    if view.volumes is None:
+        raise BciiglError(f"{view.dataset.folder}: is not of a live session, so has no arrivals")
+    return view.volumes
+
+
+def _in_order(volumes: Volumes) -> Iterator[tuple[int, RunVolumes]]:
+    """Yield runs, each with the number of volumes before it."""
+    before = 0
+    for each in volumes.runs:
+        yield before, each
+        before += len(each.status)
+
+
+def _minutes(volumes: Volumes, before: int, count: int) -> np.ndarray:
+    return (before + np.arange(count) + 0.5) * volumes.tr / 60
 
 
 def _draw_arrivals(axis: Axes, minutes: np.ndarray, run: RunVolumes) -> None:

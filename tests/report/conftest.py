@@ -1,56 +1,70 @@
 """A recorded session and a study that the tests of reports share and do not change."""
 
+import shutil
+
 import pytest
-from recordings import reported_protocol
+from recordings import LEARNERS, LEARNS, reported_protocol, small
 from studies import study
 
 from bciigl.loop.session import record
+from bciigl.protocol import load
 from bciigl.recording import open_dataset
+from bciigl.recording.layout import ESTIMATES, TRUTH
 from bciigl.report.session import session_sections
 from bciigl.report.study import study_sections
+from bciigl.report.views import learned
 from bciigl.study import run_study
 from bciigl.study.controls import PERMUTED, SILENCED
 from bciigl.study.example import open_example
-from bciigl.study.session_results import learn_and_keep, read_results
+from bciigl.study.session_results import RESULTS
 
 
 @pytest.fixture(scope="session")
-def learned(tmp_path_factory):
-    """Return a short session of three runs, and what was learned from it and kept there."""
+def dataset(tmp_path_factory):
+    """Return a short session of three runs."""
     folder = tmp_path_factory.mktemp("reported") / "dataset"
     record(reported_protocol(), folder)
-    dataset = open_dataset(folder)
-    return dataset, *learn_and_keep(dataset)
+    return open_dataset(folder)
 
 
 @pytest.fixture(scope="session")
-def dataset(learned):
-    """Return the session."""
-    return learned[0]
+def view(dataset):
+    """Return it with what was learned from it, which is kept there."""
+    return learned(dataset)
 
 
 @pytest.fixture(scope="session")
-def recorded(learned):
-    """Return what was recorded, training and test."""
-    return learned[1]
+def without_truth(view, tmp_path_factory):
+    """Return the same session with its truth removed, learned from without it."""
+    folder = tmp_path_factory.mktemp("without") / "dataset"
+    shutil.copytree(view.dataset.folder, folder)
+    shutil.rmtree(folder / TRUTH)
+    (folder / ESTIMATES / RESULTS).unlink()
+    return learned(open_dataset(folder))
 
 
 @pytest.fixture(scope="session")
-def results(learned):
-    """Return what learners make of it."""
-    return learned[2]
+def adaptive(tmp_path_factory):
+    """Return a session, with what was learned from it, of an agent that learns meanwhile."""
+    folder = tmp_path_factory.mktemp("adaptive") / "dataset"
+    record(small(**LEARNS), folder)
+    return learned(open_dataset(folder))
 
 
 @pytest.fixture(scope="session")
-def kept(dataset):
-    """Return the results that are kept beside it."""
-    return read_results(dataset)[0]
+def hopeless(tmp_path_factory):
+    """Return a session, with what was learned from it, that is almost noise alone."""
+    folder = tmp_path_factory.mktemp("hopeless") / "dataset"
+    changes = {"brain.noise": 5.0, "evaluation.test_trials": 200}
+    changes |= {"task.trials": 46, "learners": LEARNERS}
+    record(load("number_guessing", changes=changes), folder)
+    return learned(open_dataset(folder))
 
 
 @pytest.fixture(scope="session")
-def sections(dataset):
+def sections(view):
     """Return the sections of its report, by their titles."""
-    return {each.title: each for each in session_sections(dataset)}
+    return {each.title: each for each in session_sections(view)}
 
 
 @pytest.fixture(scope="session")

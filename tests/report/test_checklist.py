@@ -59,7 +59,7 @@ def test_the_dataset_answers_what_it_knows(view):
     assert "guessed uniformly at random" in found["4b"].known
     assert "shown for 2 s" in found["4c"].known
     assert found["4e"].known.startswith("bciigl ")
-    assert "ai_igl, without labels, says of itself: " in found["5a"].known
+    assert found["5a"].known.startswith("AI-IGL, without labels, says of itself: ")
     assert "BIDS 1." in found["7a"].known
     assert not found["6a"].known
 

@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from bciigl.report.direct import EndLabel, darker, label_ends, say
-from bciigl.report.style import WIDTH, new_figure
+from bciigl.report.direct import EndLabel, darker, label_ends, say, say_above
+from bciigl.report.style import WIDTH, divided, new_figure
 
 HEIGHTS = [[50.0], [95, 95.5, 96], [0, 1, 2, 3], [100, 99, 98, 97, 50, 49], [10, 90]]
 
@@ -62,3 +62,28 @@ def test_titles_are_never_formulas():
     say(axis, "of $x$ and $y_1$ at 3 s")
     assert axis.get_title("left") == "of \\$x\\$ and \\$y_1\\$ at 3\N{NO-BREAK SPACE}s"
     axis.figure.draw_without_rendering()
+
+
+def test_a_title_over_several_panels_has_room_above_and_takes_none_beside():
+    words = "A finding that is wider than the first of three panels, and is above all of them"
+    figure = new_figure(3)
+    ax = figure.subplots()
+    axes = divided(ax, 1, 3)[0]
+    say(axes[0], words, over=ax)
+    figure.draw_without_rendering()
+    (title,) = axes[0].texts
+    assert " ".join(title.get_text().split()) == words
+    box = Text.get_window_extent(title)
+    assert box.y0 > axes[0].bbox.y1 and box.y1 <= figure.bbox.y1 and box.x1 <= figure.bbox.x1
+    widths = [axis.bbox.width for axis in axes]
+    assert widths == pytest.approx([widths[0]] * 3)
+
+
+def test_a_title_of_a_whole_figure_is_above_its_panels():
+    figure = new_figure(3)
+    axes = figure.subplots(1, 2)
+    say_above(figure, "A finding that takes two lines of a title, as most of those of studies do")
+    figure.draw_without_rendering()
+    box = figure._suptitle.get_window_extent()
+    assert box.y0 >= max(axis.bbox.y1 for axis in axes)
+    assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1

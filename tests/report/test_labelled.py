@@ -122,10 +122,10 @@ def test_what_is_learnable_with_other_results_is_not_shown():
 
 
 def test_figures_have_words_and_columns_of_one_length(parts, digit_parts, learnable_parts):
-    assert list(drawings(parts)) == ["against_cb"]
+    assert list(drawings(parts)) == ["against_bandit"]
     assert list(drawings(digit_parts)) == ["accuracy"]
     names = list(drawings(learnable_parts))
-    assert names[0] == "against_cb" and len(names) == len(set(names))
+    assert names[0] == "against_bandit" and len(names) == len(set(names))
     assert {"learnable_action_reward", "learnable_coded", "learnable_published"} <= set(names)
     assert all(re.fullmatch(r"\w+", name) for name in names)
     for sections in (parts, digit_parts, learnable_parts):
@@ -142,7 +142,7 @@ def test_the_head_of_one_dataset_has_the_accuracies_of_ai_igl(digit_parts):
         mean = row.accuracy
         assert number.value == f"{mean.mean:.1f} %"
         assert (
-            number.label == f"accuracy of ai_igl ({told_words('ai_igl')}), feedback {row.feedback}"
+            number.label == f"accuracy of AI-IGL ({told_words('ai_igl')}), feedback {row.feedback}"
         )
         interval = "95 % interval {:.1f} to {:.1f}".format(*mean.interval)
         shown = f"{mean.mean:.1f} ± {mean.standard_error:.1f} (standard error), {interval}"
@@ -162,8 +162,10 @@ def test_the_head_of_several_datasets_has_means_over_them(parts, table):
             for learner in ("ai_igl", "cb")
         }
         assert number.value == f"{mean['ai_igl']:.1f} %"
-        assert number.label == f"mean accuracy of ai_igl ({told_words('ai_igl')}), feedback {rule}"
-        assert number.note == f"{100 * mean['ai_igl'] / mean['cb']:.1f} % of cb's"
+        assert number.label == f"mean accuracy of AI-IGL ({told_words('ai_igl')}), feedback {rule}"
+        assert (
+            number.note == f"{100 * mean['ai_igl'] / mean['cb']:.1f} % of the contextual bandit's"
+        )
     assert last.value == "20"
 
 
@@ -183,7 +185,7 @@ def test_tables_and_figures_are_those_of_the_rows(parts, digit_parts, table):
     assert [(each.caption, each.rows) for each in parts["Dataset by dataset"].tables] == [
         (rule, each.rows) for rule, each in found.items()
     ]
-    assert drawings(parts)["against_cb"].columns == row_columns(table)
+    assert drawings(parts)["against_bandit"].columns == row_columns(table)
     rows = rows_of(DIGITS)
     assert digit_parts["The table"].tables == [learner_table(rows)]
     assert drawings(digit_parts)["accuracy"].columns == row_columns(rows)
@@ -334,7 +336,7 @@ def test_a_single_finished_repeat_has_a_report():
     numbers = sections["At a glance"].numbers
     assert [each.label.split()[-1] for each in numbers] == [last.feedback, "repeats"]
     assert [each.caption for each in sections["Dataset by dataset"].tables] == [last.feedback]
-    assert set(drawings(sections)["against_cb"].columns["name"]) == {last.dataset.name}
+    assert set(drawings(sections)["against_bandit"].columns["name"]) == {last.dataset.name}
 
 
 def test_rules_that_are_not_registered_can_be_reported(bciigl, tmp_path, monkeypatch):
@@ -357,7 +359,7 @@ def test_rules_that_are_not_registered_can_be_reported(bciigl, tmp_path, monkeyp
 def test_studies_without_the_bandit_have_a_report_too():
     mine = replace(SEVERAL, learners=("ai_igl",))
     sections = sections_of(mine, features=measured(mine))
-    assert "On average" in sections and "against_cb" not in drawings(sections)
+    assert "On average" in sections and "against_bandit" not in drawings(sections)
     assert sections["At a glance"].numbers[0].note == ""
     # No share of what was not learned can be drawn.
     assert "learnable_coded" not in drawings(sections)

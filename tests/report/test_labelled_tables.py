@@ -15,7 +15,8 @@ from bciigl.report.labelled import (
 from bciigl.report.study_tables import over_repeats
 from bciigl.report.table import Table
 
-LEARNERS = ["cb", "igl_full_ci", "ai_igl"]
+NAMES = {"cb": "contextual bandit", "igl_full_ci": "full-CI IGL", "ai_igl": "AI-IGL"}
+LEARNERS = list(NAMES.values())
 SEVERAL, DIGITS = several(), digits()
 
 
@@ -43,7 +44,7 @@ def test_there_is_a_table_for_each_rule_with_a_line_for_each_dataset():
                 part for each in LEARNERS for part in ([each, "published"] if known else [each])
             ]
             assert first == ["dataset", "N", "K", "constant", *names]
-            assert last == "ai_igl / cb"
+            assert last == "AI-IGL / contextual bandit"
             for each, line in zip(SEVERAL.datasets, lines, strict=True):
                 number = "" if each.openml_id is None else f"{each.openml_id} "
                 assert line[:4] == [f"{number}{each.name}", str(each.n), str(each.k), "40.0"]
@@ -53,11 +54,11 @@ def test_there_is_a_table_for_each_rule_with_a_line_for_each_dataset():
                     if (row.dataset, row.feedback) == (each, rule)
                 }
                 found = dict(zip(LEARNERS, line[4:-1:2] if known else line[4:-1], strict=True))
-                assert found == {name: shown(row.accuracy) for name, row in mine.items()}
+                assert found == {NAMES[each]: shown(row.accuracy) for each, row in mine.items()}
                 ratio = mine["ai_igl"].accuracy.mean / mine["cb"].accuracy.mean
                 assert line[-1] == f"{100 * ratio:.1f} %"
                 if known:
-                    paper = [mine[name].published for name in LEARNERS]
+                    paper = [mine[name].published for name in NAMES]
                     assert (each.openml_id is None) is (paper == [None] * 3)
                     assert line[5:-1:2] == [
                         "{:.2f} ± {:.2f}".format(*p) if p else "-" for p in paper
@@ -68,24 +69,22 @@ def test_learners_have_details_below_them():
     for read in (of_text, of_html):
         found = by_detail(read(learner_table(rows_of(DIGITS))), LEARNERS)
         for row in rows_of(DIGITS):
-            line = {name: found[row.learner, name][row.feedback] for name in ("", "95 % interval")}
+            learner = NAMES[row.learner]
+            line = {name: found[learner, name][row.feedback] for name in ("", "95 % interval")}
             low, high = row.accuracy.interval
             assert line == {"": shown(row.accuracy), "95 % interval": f"{low:.1f} to {high:.1f}"}
             paper = "{:.2f} ± {:.2f}".format(*row.published)
-            assert found[row.learner, "published"][row.feedback] == paper
+            assert found[learner, "published"][row.feedback] == paper
             difference = row.accuracy.mean - row.published.accuracy
-            assert found[row.learner, "difference"][row.feedback] == f"{difference:+.1f}"
+            assert found[learner, "difference"][row.feedback] == f"{difference:+.1f}"
             if row.learner == "cb":
-                assert ("cb", "relative to cb") not in found
+                assert (learner, "relative to contextual bandit") not in found
             else:
                 ratio = f"{100 * row.relative:.1f} %"
-                assert found[row.learner, "relative to cb"][row.feedback] == ratio
-        assert found["ai_igl", "trusted repeats"] == dict.fromkeys(DIGITS.feedback, "100 %")
+                assert found[learner, "relative to contextual bandit"][row.feedback] == ratio
+        assert found["AI-IGL", "trusted repeats"] == dict.fromkeys(DIGITS.feedback, "100 %")
         # What nobody tells has no line.
-        assert ("cb", "trusted repeats") not in found and (
-            "igl_full_ci",
-            "trusted repeats",
-        ) not in found
+        assert not {(each, "trusted repeats") for each in LEARNERS[:2]} & set(found)
 
 
 def test_few_datasets_have_columns_of_their_own():
@@ -103,8 +102,8 @@ def test_few_datasets_have_columns_of_their_own():
     found = by_detail([table.head, *table.rows], LEARNERS)
     for row in rows:
         column = f"{row.dataset.id}, {row.feedback}"
-        assert found[row.learner, ""][column] == f"{row.accuracy.mean:.1f}"
-    assert found["ai_igl", "published"]["set 1, coded"] == "-"
+        assert found[NAMES[row.learner], ""][column] == f"{row.accuracy.mean:.1f}"
+    assert found["AI-IGL", "published"]["set 1, coded"] == "-"
 
 
 def test_rows_that_are_not_there_are_dashes():
@@ -119,7 +118,7 @@ def test_rows_that_are_not_there_are_dashes():
     table = learner_table(rows)
     assert len(table.head) == 5 and {len(line) for line in table.rows} == {5}
     found = by_detail([table.head, *table.rows], LEARNERS)
-    assert found["ai_igl", ""][table.head[4]] == "-" != found["cb", ""][table.head[4]]
+    assert found["AI-IGL", ""][table.head[4]] == "-" != found[LEARNERS[0], ""][table.head[4]]
     by_rule = dataset_tables(rows)["coded"]
     assert len(by_rule.rows) == 2
     assert by_rule.rows[-1][-2:] == ["-", "-"] and "-" not in by_rule.rows[0]
@@ -132,7 +131,8 @@ def test_averages_are_over_the_datasets_of_a_subset():
         assert head[:3] == ["subset, feedback, learner", "datasets", "accuracy"]
         assert len(lines) == len(found) == 8
         for each, line in zip(found, lines, strict=True):
-            assert line[0] == f"{each.subset}, {each.feedback}, {each.learner}"
+            name = NAMES.get(each.learner, each.learner)
+            assert line[0] == f"{each.subset}, {each.feedback}, {name}"
             assert line[1] == "5"
             mine = [
                 row

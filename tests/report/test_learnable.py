@@ -48,8 +48,8 @@ def test_words_of_bars_say_which_datasets_and_what_is_highest():
     drawing = importance_drawing(FOREST)
     assert drawing.name == "importance_n_k_1000"
     assert drawing.alt == (
-        "Importance of 3 meta-features for 155 datasets (N/K ≤ 1000); the highest is "
-        "max_fisher_discrim with 0.50."
+        "Of 3 meta-features, max_fisher_discrim tells most about where AI-IGL succeeds, with an "
+        "importance of 0.50."
     )
     assert "155 datasets (N/K ≤ 1000), 17 of them successes" in drawing.caption
 
@@ -168,10 +168,12 @@ def test_published_datasets_can_be_drawn_alone():
 
 def test_words_of_points_say_how_many_are_successes():
     drawing = scatter_drawing(POINTS, ["n_by_k"], PUBLISHED)
-    assert drawing.alt == (
-        "Relative performance against n_by_k: 2 of 4 datasets are successes, beside 2 published "
-        "ones."
+    assert drawing.alt == "AI-IGL succeeds on 2 of 4 datasets: relative accuracy against n_by_k."
+    assert (
+        drawing.figure.get_suptitle()
+        == "AI-IGL succeeds on 2\N{NO-BREAK SPACE}of 4\N{NO-BREAK SPACE}datasets"
     )
+    assert "Grey points are 2 published datasets" in drawing.caption
     assert "Grey" not in scatter_drawing(POINTS, ["n_by_k"]).caption
 
 

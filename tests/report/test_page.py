@@ -32,10 +32,10 @@ def test_everything_a_section_has_is_shown_and_escaped():
     section = Section(
         "Title " + EVIL,
         ["text " + EVIL],
-        [KeyNumber("9 %", "label " + EVIL, "note " + EVIL)],
-        [Table(["head " + EVIL, "of"], [["row " + EVIL, "cell " + EVIL]], "table " + EVIL)],
         [Notice("bad", "notice " + EVIL, "more " + EVIL)],
+        [KeyNumber("9 %", "label " + EVIL, "note " + EVIL)],
         [drawing(words="drawn " + EVIL)],
+        [Table(["head " + EVIL, "of"], [["row " + EVIL, "cell " + EVIL]], "table " + EVIL)],
         "pre " + EVIL,
         ["cited " + EVIL],
     )
@@ -45,6 +45,21 @@ def test_everything_a_section_has_is_shown_and_escaped():
     words = "Title text label note head row cell table notice more drawn pre cited page lead"
     for word in words.split():
         assert f"{word} {shown}" in text, word
+
+
+def test_finding_verdict_and_figures_come_before_statistics():
+    head = Section(
+        "Head",
+        ["about"],
+        [Notice("good", "verdict")],
+        [KeyNumber("9 %", "number")],
+        [drawing()],
+        [Table(["x"], [["statistics"]])],
+    )
+    text = page_text("title", [head], lead="finding").partition("<body>")[2]
+    shown = ["title", "finding", "about", "verdict", "number", "What is seen.", "statistics"]
+    places = [text.index(f">{each}<") if each != "verdict" else text.index(each) for each in shown]
+    assert places == sorted(places)
 
 
 def test_it_needs_nothing_else():

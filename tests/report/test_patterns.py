@@ -5,7 +5,7 @@ import pytest
 
 from bciigl.brain import Brain
 from bciigl.protocol import Protocol, load
-from bciigl.report.patterns import MOST_OPTIONS, correlations, patterns_drawing
+from bciigl.report.patterns import MOST_OPTIONS, correlations, finding, patterns_drawing
 from bciigl.report.region import region_drawing
 
 
@@ -19,16 +19,30 @@ def test_rows_are_the_patterns_and_their_correlations(brain):
     drawing = patterns_drawing(brain)
     columns = drawing.columns
     rows = list(zip(columns["event"], columns["content"], strict=True))
-    assert rows[0] == ("imagination", "7")
+    # Events of an option are together, so that squares of what is alike are.
+    assert rows[:3] == [("imagination", "7"), ("perception", "7"), ("imagination", "8")]
     assert rows[-1] == ("judgment", "mismatch")
     assert len(rows) == 3 + 3 + 2
     seen = [columns[f"voxel_{voxel}"][rows.index(("perception", "9"))] for voxel in range(1, 65)]
     assert seen == brain.patterns["perception", 9].tolist()
     expected = np.corrcoef(brain.patterns["imagination", 7], brain.patterns["perception", 7])[0, 1]
     assert columns["r_perception 7"][0] == pytest.approx(expected)
-    heat, squares = (axis.images[0].get_array() for axis in drawing.figure.axes[:2])
+    heat, squares = (axis.images[0].get_array() for axis in drawing.figure.axes[1:3])
     assert heat.shape == (8, 64)
-    assert squares[0, 3] == columns["r_perception 7"][0]
+    assert squares[0, 1] == columns["r_perception 7"][0]
+    labels = [label.get_text() for label in drawing.figure.axes[1].get_yticklabels()]
+    assert labels[:2] + labels[-1:] == ["imagine 7", "see 7", "judge mismatch"]
+
+
+def test_the_title_says_whether_imagining_resembles_seeing(brain):
+    rows = [brain.patterns[kind, 7] for kind in ("imagination", "perception")]
+    alike = np.corrcoef(rows)[0, 1]
+    assert finding(brain) == (
+        f"Imagining an option resembles seeing it (mean correlation {alike:.1f}; seeing another "
+        "one: 0.0)"
+    )
+    unlike = Brain(load("number_guessing", changes={"brain.similarity": 0.0}))
+    assert finding(unlike).startswith("Imagining an option hardly resembles seeing it")
 
 
 def test_only_events_of_the_task_and_not_too_many_options():
@@ -37,6 +51,7 @@ def test_only_events_of_the_task_and_not_too_many_options():
     assert set(drawing.columns["event"]) == {"imagination", "judgment"}
     assert len(drawing.columns["event"]) == MOST_OPTIONS + 2
     assert f"first {MOST_OPTIONS} of 30" in drawing.caption
+    assert "has a pattern of its own" in drawing.alt
 
 
 def test_one_voxel_has_no_correlations():

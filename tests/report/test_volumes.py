@@ -11,12 +11,19 @@ from rehearsals import scanning
 
 from bciigl.loop.live import record_live
 from bciigl.loop.yoked import CONDITION
-from bciigl.protocol.model import Live
 from bciigl.recording import DatasetError, open_dataset
 from bciigl.recording.layout import CONFOUNDS, ESTIMATES, TRUTH
 from bciigl.report.page import page_text
-from bciigl.report.session import lead, session_sections
-from bciigl.report.volumes import read_volumes, volume_sentences, volumes_drawing, volumes_table
+from bciigl.report.session import session_sections
+from bciigl.report.session_words import about, lead
+from bciigl.report.views import learned
+from bciigl.report.volumes import (
+    finding,
+    read_volumes,
+    volume_sentences,
+    volumes_drawing,
+    volumes_table,
+)
 from bciigl.study.session_results import RESULTS, learn_and_keep
 
 TRIALS = {"trials": 12, "trials_per_run": 6}
@@ -57,12 +64,12 @@ def rehearsed(tmp_path_factory):
     return open_dataset(folder / "out"), folder / "volumes"
 
 
-def text_of(dataset):
-    return page_text("t", session_sections(dataset), lead=lead(dataset))
+def text_of(view):
+    return page_text("t", session_sections(view), lead=lead(view))
 
 
 def titled(dataset):
-    return {each.title: each for each in session_sections(dataset)}
+    return {each.title: each for each in session_sections(learned(dataset))}
 
 
 def test_volumes_are_read_run_by_run(made_up):
@@ -113,27 +120,31 @@ def test_volumes_in_words_and_in_a_table(made_up):
 
 
 def test_the_drawing_has_the_numbers_and_marks_what_went_wrong(made_up):
-    drawing = volumes_drawing(read_volumes(made_up), Live())
+    drawing = volumes_drawing(learned(made_up))
     columns = {name: np.array(values) for name, values in drawing.columns.items()}
     assert {len(each) for each in columns.values()} == {232}
     assert columns["run"].tolist() == [1] * 116 + [2] * 116
     assert columns["minutes"][-1] == pytest.approx(231.5 * 1.5 / 60)
     assert (columns["status"] == "late").sum() == (columns["status"] == "missing").sum() == 2
-    moves, arrivals = drawing.figure.axes
+    _, moves, arrivals = drawing.figure.axes
     labels = [line.get_label() for line in arrivals.lines]
     assert all(labels.count(each) == 2 for each in ("in time", "late", "missing"))
     late = next(line for line in arrivals.lines if line.get_label() == "late")
     np.testing.assert_allclose(late.get_ydata(), [3.15], atol=1e-3)
     assert moves.get_ylabel() == "framewise\ndisplacement (mm)"
     assert "waits 1 TR at most" in drawing.caption
+    assert finding(read_volumes(made_up)) == (
+        "The head moved 0.20 mm from volume to volume on average; of 232 volumes, 2 were missing "
+        "and 2 came late"
+    )
 
 
 @pytest.mark.slow
 def test_a_head_that_was_not_followed_is_not_drawn(participant):
     volumes = read_volumes(participant)
-    drawing = volumes_drawing(volumes, participant.protocol.live)
-    assert len(drawing.figure.axes) == 1
-    assert "Above" not in drawing.caption
+    drawing = volumes_drawing(learned(participant))
+    assert len([axis for axis in drawing.figure.axes if axis.axison]) == 1
+    assert "Above" not in drawing.caption and "head" not in finding(volumes)
     assert len(volumes_table(volumes).head) == 6
     assert "Volumes were not realigned." in volume_sentences(participant, volumes)
 
@@ -141,10 +152,15 @@ def test_a_head_that_was_not_followed_is_not_drawn(participant):
 @pytest.mark.slow
 def test_a_participant_is_not_said_to_be_simulated(participant):
     assert participant.group == "participant"
-    text = text_of(participant)
+    view = learned(participant)
+    text = text_of(view)
     before_protocol = text.split('<h2 id="protocol">')[0]
     assert [each for each in NOT_OF_PEOPLE if each in before_protocol] == []
-    assert lead(participant) == "A live session of a participant."
+    assert about(view) == "Live session of a participant, 6 trials, 3 options, uniform guesses."
+    assert lead(view) == (
+        "Without labels, AI-IGL learned from 6 trials (0.0 h in the scanner), but how well cannot "
+        "be known."
+    )
     sections = titled(participant)
     assert "Region and patterns" not in sections
     assert [each.name for each in sections["Head movement and arrivals"].drawings] == ["volumes"]
@@ -172,8 +188,10 @@ def test_what_only_simulated_people_do_is_not_said_of_others(tmp_path):
 
 def test_a_rehearsal_is_said_to_be_one(rehearsed, bciigl):
     dataset, _ = rehearsed
-    noise = "noise 0.05 (1 is a real brain), seed 0"
-    assert lead(dataset) == f"A rehearsal with a simulated person at {noise}."
+    assert about(learned(dataset)) == (
+        "Rehearsal with a simulated person, noise 0.05 (1 is a real brain), 6 trials, 3 options, "
+        "uniform guesses, seed 0."
+    )
     sections = titled(dataset)
     (methods,) = sections["Methods"].paragraphs
     assert methods.startswith("We rehearsed a closed-loop")
@@ -196,7 +214,10 @@ def test_a_rehearsal_can_be_scored_with_the_truth_beside_its_volumes(rehearsed, 
     (folder / ESTIMATES / RESULTS).unlink()
     scored = open_dataset(folder)
     learn_and_keep(scored)
-    assert "agents_guesses" in [each.name for each in titled(scored)["Learning"].drawings]
+    found = learned(scored)
+    assert found.has_truth and found.kept.matches_by_run
+    statistics = " ".join(titled(scored)["Statistics"].paragraphs)
+    assert "The agent guessed uniformly: " in statistics
 
 
 def test_methods_tell_of_conditions_but_not_which(own):
@@ -212,11 +233,11 @@ def test_methods_tell_of_conditions_but_not_which(own):
 
 @pytest.mark.slow
 def test_results_of_a_participant_have_no_simulated_noise(bciigl, participant, rehearsed):
-    first, *_, scanner, _ = bciigl("learn", participant.folder).stdout.splitlines()
-    assert first == "small: a participant, uniform guesses"
-    assert scanner == "in the scanner, as planned: 0.0 h"
+    told = bciigl("learn", participant.folder).stdout
+    assert "small: a participant, uniform guesses\n" in told
+    assert "In the scanner, as planned: 0.0 h" in told
     found = json.loads(bciigl("learn", participant.folder, "--json").stdout)
     assert (found["group"], found["live"]) == ("participant", True)
     assert "noise" not in found
-    first = bciigl("learn", rehearsed[0].folder).stdout.splitlines()[0]
-    assert first == "small: a rehearsal, noise 0.05, seed 0, uniform guesses"
+    told = bciigl("learn", rehearsed[0].folder).stdout
+    assert "small: a rehearsal, noise 0.05 (real brain: 1), seed 0, uniform guesses\n" in told
