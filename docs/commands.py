@@ -66,7 +66,8 @@ def _commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Comman
 
 
 def _section(name: str, command: click.Command) -> Iterator[str]:
-    context = click.Context(command)
+    # With the root's settings: click keeps a command's help option once it is made.
+    context = click.Context(command, **cli.context_settings)
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     yield from ("", f"## {name}", "", f"`{usage}`", "", inspect.cleandoc(command.help), "")
     if more := MORE.get(name.removeprefix("bciigl ")):

@@ -17,7 +17,7 @@ from bciigl.api.figure import new_axes
 from bciigl.api.protocols import Changes, Source, changes_of, folder_of, load
 from bciigl.api.report import report as write_report
 from bciigl.api.results import Results
-from bciigl.api.temporary import folder_for
+from bciigl.api.temporary import folder_for, is_temporary
 from bciigl.base.errors import BciiglError
 from bciigl.base.files import written_folder
 from bciigl.base.html import facts_html, facts_text
@@ -260,7 +260,7 @@ class RecordedSession:
                 found[name] = ", ".join(filter(None, (accuracy, verdict)))
         else:
             found["learned"] = "not yet: session.learn()"
-        found["folder"] = self.folder
+        found["folder"] = "temporary: save() keeps it" if is_temporary(self.folder) else self.folder
         return f"session of {self.protocol.name}", found
 
     def __repr__(self) -> str:

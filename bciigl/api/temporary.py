@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PREFIX = "bciigl-"
+
 Tie = Callable[[object], object]
 """Called with the object that needs the folder."""
 
@@ -21,7 +23,7 @@ def folder_for(out: str | os.PathLike | None, name: str) -> Iterator[tuple[Path,
     if out is not None:
         yield Path(out), lambda owner: None
         return
-    root = tempfile.mkdtemp(prefix="bciigl-")
+    root = tempfile.mkdtemp(prefix=PREFIX)
     try:
         yield (
             Path(root, name),
@@ -30,3 +32,9 @@ def folder_for(out: str | os.PathLike | None, name: str) -> Iterator[tuple[Path,
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise
+
+
+def is_temporary(folder: Path) -> bool:
+    """Tell whether a folder is one that is deleted with its object."""
+    root = folder.parent
+    return root.name.startswith(PREFIX) and root.parent == Path(tempfile.gettempdir())

@@ -36,6 +36,7 @@ class Specification:
     # Besides contexts, actions and feedback, if anything: "reward", "label"; an agent: "policy".
     told: str = ""
     same_features: bool = False  # contexts and feedback must have the same, such as voxels
+    minutes: bool = False  # it needs minutes, and learns only where it is named
     published_as: str = ""  # the learner of the paper whose figures are shown beside it
     style: Mapping[str, Any] = field(default_factory=dict)  # color, marker and linestyle
 
@@ -83,6 +84,10 @@ class Registry:
             except BciiglError as error:
                 logging.getLogger("bciigl").warning("%s", error)
         return sorted(found, key=lambda each: (_TOLD.index(each.told), each.id))
+
+    def usual(self) -> list[Specification]:
+        """Return all but those that need minutes: who learns where nobody is named."""
+        return [each for each in self.all() if not each.minutes]
 
     def get(self, name: str) -> Specification:
         """Return a specification; `BciiglError` if there is none, or if it cannot be loaded."""

@@ -116,11 +116,12 @@ def _session_page(
 def _study_page(source: str | os.PathLike, _: object) -> Callable[[Notify], Page]:
     from bciigl.labelled import LabelledStudy
     from bciigl.study import Study, open_study
+    from bciigl.study.as_published import PublishedStudy
     from bciigl.study.plan import Plan
     from bciigl.study.real_study import RealStudy
     from bciigl.study.store import CELLS, cells_digest, read_rows
 
-    kinds = (Study, Plan, LabelledStudy, RealStudy)
+    kinds = (Study, Plan, LabelledStudy, PublishedStudy, RealStudy)
     study, results = open_study(source, kinds=kinds)
     if not results:
         others = any(Path(source, CELLS).glob("*.json"))
@@ -139,6 +140,12 @@ def _study_page(source: str | os.PathLike, _: object) -> Callable[[Notify], Page
 
         title = f"{study.protocol.name}: a plan"
         return lambda _: (title, lead(study), plan_sections(study, results, rows))
+    if isinstance(study, PublishedStudy):
+        from bciigl.report.as_published import LEAD as PUBLISHED_LEAD
+        from bciigl.report.as_published import published_sections
+
+        title = "Table 2 as published: report of a study"
+        return lambda _: (title, PUBLISHED_LEAD, published_sections(study, results, rows))
     if isinstance(study, RealStudy):
         from bciigl.report.real import LEAD, real_sections
 

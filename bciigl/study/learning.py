@@ -224,7 +224,7 @@ def learners_for(sessions: Sessions, wanted: Sequence[str] = ()) -> tuple[str, .
     train, truth = sessions["train"]
     if not wanted:
         same = train.feedback is None or train.context.shape[1] == train.feedback.shape[1]
-        known = (each for each in LEARNERS.all() if same or not each.same_features)
+        known = (each for each in LEARNERS.usual() if same or not each.same_features)
         return tuple(each.id for each in known if _can_be_told(each, truth))
     for each in wanted:
         found = LEARNERS.get(each)

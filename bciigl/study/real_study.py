@@ -75,7 +75,7 @@ class RealCell:
     def entries(self) -> tuple[Entry, ...]:
         """Who learns: all that can."""
         same = self.setting.bed == "A"
-        return tuple(Entry(each.id) for each in LEARNERS.all() if same or not each.same_features)
+        return tuple(Entry(each.id) for each in LEARNERS.usual() if same or not each.same_features)
 
     @property
     def identity(self) -> dict[str, Any]:

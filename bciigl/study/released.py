@@ -43,7 +43,7 @@ def released_rows(
     folder: str | os.PathLike, *, repeats: int = 20, progress: Progress = silent
 ) -> list[Row]:
     """Return the table of the released arrays in a folder; rewards are permuted `repeats` times."""
-    levels = sorted(_released(Path(folder)).items())
+    levels = sorted(released_arrays(Path(folder)).items())
     work = [(noise, sessions, entry) for noise, sessions in levels for entry in _entries(sessions)]
     table = []
     for noise, sessions, entry in work:
@@ -54,7 +54,7 @@ def released_rows(
 
 
 def _entries(sessions: Sessions) -> list[Entry]:
-    possible, known = learners_for(sessions), LEARNERS.all()
+    possible, known = learners_for(sessions), LEARNERS.usual()
     # Labels to learn from are those of test rows.
     learners = [Entry(each.id) for each in known if each.id in possible or each.told == "label"]
     first = next(each.id for each in known if not each.told)
@@ -80,7 +80,8 @@ def _row(noise: float, entry: Entry, results: list[EntryResult]) -> Row:
     return row_of(NAME, entry, mean, results, **known)
 
 
-def _released(folder: Path) -> dict[float, Sessions]:
+def released_arrays(folder: Path) -> dict[float, Sessions]:
+    """Return the recordings in a folder by their noise levels."""
     if not folder.is_dir():
         raise StudyError(f"{folder}: is not a folder with the released arrays")
     packed = {path: re.fullmatch(rf"noise_{LEVEL}\.npz", path.name) for path in folder.iterdir()}

@@ -10,13 +10,17 @@ def test_learners_are_listed_by_what_they_are_told():
     found = [(each.id, each.told) for each in LEARNERS.all()]
     assert found == [
         ("ai_igl", ""),
+        ("ai_igl_network", ""),
         ("ai_igl_paper", ""),
         ("igl_full_ci", ""),
+        ("igl_full_ci_network", ""),
         ("transfer", ""),
         ("cb", "reward"),
         ("ceiling", "label"),
     ]
     assert set(LEARNERS.own_ids) == {each for each, _ in found}
+    slow = {each.id for each in LEARNERS.all()} - {each.id for each in LEARNERS.usual()}
+    assert slow == {"ai_igl_network", "igl_full_ci_network"}
 
 
 def test_parameters_reach_the_learner():

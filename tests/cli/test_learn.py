@@ -204,7 +204,11 @@ def test_learner_is_chosen_by_its_id(bciigl, npz):
     found = document(bciigl("learn", npz(**DATA), *arguments).stdout)
     assert list(found["learners"]) == ["cb", "ai_igl"]
     unknown = bciigl("learn", npz(**DATA), "--learner", "ai-igl")
-    refused(unknown, "learner must be one of ai_igl, ai_igl_paper", "did you mean 'ai_igl'?")
+    refused(
+        unknown,
+        "learner must be one of ai_igl, ai_igl_network, ai_igl_paper",
+        "did you mean 'ai_igl'?",
+    )
     refused(bciigl("learn", npz(**BLIND), "--learner", "cb"), "cb needs the array reward")
     refused(bciigl("learn", npz(**BLIND), "--learner", "ceiling"), "ceiling needs the array label")
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,23 @@ def test_installed_command_and_module_are_the_same():
 
 def test_help_is_short_too(bciigl):
     assert bciigl("protocol", "-h").output == bciigl("protocol", "--help").output
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("bciigl sim", "simulate"),
+        ("bciigl reproduce tab", "table2"),
+        ("bciigl simulate --no", "--noise"),
+    ],
+)
+def test_the_shell_completes_commands_and_options(words, expected):
+    place = str(len(words.split()) - 1)
+    asked = {"_BCIIGL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": place}
+    script = Path(sys.executable).with_name("bciigl")
+    how = {"env": {**os.environ, **asked}, "capture_output": True, "text": True, "check": True}
+    done = subprocess.run([script], **how)
+    assert f"plain,{expected}" in done.stdout.split()
 
 
 def test_wrong_usage_exits_with_2(bciigl):

@@ -109,8 +109,7 @@ def test_a_report_that_fails_leaves_nothing(bciigl, dataset):
 
 
 STUDY = study(study={"noise": [0.05, 0.4], "repeats": 1})
-STUDY_FIGURES = ["accuracy", "learning_curve", "agents_guesses", "time_course", "region"]
-STUDY_FIGURES += ["patterns"]
+STUDY_FIGURES = ["accuracy", "learning_curve", "time_course", "region", "patterns"]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from sklearn.exceptions import NotFittedError
 from bciigl.base.registry import LEARNERS
 
 TOLD = session(trials=240)
+IDS = [each.id for each in LEARNERS.usual()]
+"""Those that take no minutes; see test_network_igl.py for the others."""
 
 
 def given(learner_id, told=TOLD):
@@ -33,7 +35,7 @@ def fitted_values(learner):
     return {name: value for name, value in vars(learner).items() if name.endswith("_")}
 
 
-@pytest.fixture(params=LEARNERS.own_ids)
+@pytest.fixture(params=IDS)
 def learner_id(request):
     return request.param
 
@@ -118,7 +120,7 @@ def test_lists_and_single_precision_will_do(learner_id):
     assert LEARNERS.get(learner_id).make().fit(*single).predict(TOLD.context).shape == (240,)
 
 
-@pytest.mark.parametrize("learner_id", [each for each in LEARNERS.own_ids if each != "ceiling"])
+@pytest.mark.parametrize("learner_id", [each for each in IDS if each != "ceiling"])
 def test_there_are_as_many_actions_as_told(learner_id):
     learner = LEARNERS.get(learner_id).make(n_actions=5).fit(*given(learner_id))
     assert learner.n_actions_ == 5

@@ -295,7 +295,7 @@ def test_learners_get_all_that_was_recorded(npz):
     arrays = {"context": DATA["context"] + shift, "propensity": rng.uniform(0.1, 0.9, 240)}
     sessions = load_arrays(npz(**{**DATA, **arrays}))
     mine = flat(sessions)
-    for each in LEARNERS.all():
+    for each in LEARNERS.usual():
         learner, how = each.make(), {"run": mine.run}
         if each.told == "label":
             learner.fit(mine.context, mine.label, **how)

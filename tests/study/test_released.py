@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interactions import flat
+from released_files import EACH, TRIALS, arrays, packed
 
 from bciigl.base.errors import BciiglError
 from bciigl.study import released
@@ -12,11 +13,9 @@ from bciigl.study.controls import MEAN_REMOVED, PERMUTED
 from bciigl.study.grid import Entry
 from bciigl.study.learning import learn_from, load_arrays, select
 from bciigl.study.published import published
-from bciigl.study.released import _entries, _released, _result, released_rows
+from bciigl.study.released import _entries, _result, released_arrays, released_rows
 from bciigl.study.statistics import accuracy as share_right
 
-RUNS, EACH, FEATURES = 50, 6, 5
-TRIALS = RUNS * EACH
 ORIGINAL = {
     "context": "imagination",
     "action": "action",
@@ -24,34 +23,6 @@ ORIGINAL = {
     "test_context": "imagination_test",
     "test_label": "context_test",
 }
-
-
-def arrays(each: int = EACH) -> dict[str, np.ndarray]:
-    """Return interactions of a person who imagines, and answers with match or mismatch."""
-    rng, noise, trials = np.random.default_rng(0), 0.1, RUNS * each
-    patterns, answers = rng.normal(size=(3, FEATURES)), rng.normal(size=(2, FEATURES))
-    meant, action, label = rng.integers(3, size=(3, trials))
-    match = (meant == action).astype(int)
-
-    def noisy(signal: np.ndarray) -> np.ndarray:
-        return signal + noise * rng.normal(size=signal.shape)
-
-    return {
-        "context": noisy(patterns[meant]),
-        "action": action,
-        "feedback": noisy(0.5 * patterns[action] + answers[match]),
-        "run": np.arange(trials) // each,
-        "test_context": noisy(patterns[label]),
-        "test_label": label,
-    }
-
-
-def packed(folder: Path, name: str = "noise_0.05.npz", **changes) -> Path:
-    """Write arrays as one file; None leaves an array out."""
-    folder.mkdir(exist_ok=True)
-    whole = {**arrays(), **changes}
-    np.savez(folder / name, **{key: each for key, each in whole.items() if each is not None})
-    return folder
 
 
 def original(folder: Path, level: str = "0.05", mine: dict | None = None) -> Path:
@@ -126,7 +97,7 @@ def accuracy_of(sessions, learner):
 
 def test_original_files_give_the_same_as_packed_ones(tmp_path):
     folders = original(tmp_path / "original"), packed(tmp_path / "packed")
-    found, expected = (vars(flat(_released(each)[0.05])) for each in folders)
+    found, expected = (vars(flat(released_arrays(each)[0.05])) for each in folders)
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, strict=isinstance(array, np.ndarray))

@@ -1,0 +1,197 @@
+"""The report of Table 2 as the authors ran it, and why its figures vary."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bciigl.report import style
+from bciigl.report.drawing import Drawing
+from bciigl.report.page import Section, again_section
+from bciigl.report.study import unfinished, versions_told
+from bciigl.report.study_tables import learner_name, mean, sentence
+from bciigl.report.study_tables import published as published_cell
+from bciigl.report.table import INDENT, Table
+from bciigl.study.as_published import (
+    ARMS,
+    KEPT,
+    NOTES,
+    OUTCOMES,
+    PublishedRow,
+    PublishedStudy,
+    outcomes,
+)
+from bciigl.study.store import Results
+
+LEAD = (
+    "The numbers of Table 2 by the procedure of the code that the paper's authors released, and"
+    " what of them is the method, what is the optimiser, and what is the data."
+)
+
+
+def published_sections(
+    study: PublishedStudy, results: Results, rows: Sequence[PublishedRow]
+) -> list[Section]:
+    """Return the report of a study."""
+    command = ["bciigl", "reproduce", "table2", "--as-published"]
+    if study.digest is not None:
+        command += ["--released", "DIR"]
+    for each in study.arms if len(study.arms) < len(ARMS) else ():
+        command += ["--arm", each]
+    if study.repeats is not None:
+        command += ["--repeats", str(study.repeats)]
+    command += ["--seed", str(study.seed)]
+    facts = {"learned with": versions_told(results)}
+    if study.digest is not None:
+        facts["released arrays, first 16 digits of their SHA-256"] = study.digest
+    return [
+        Section("At a glance", [finding(rows)], notices=unfinished(study, results, "trainings")),
+        Section("Why it varies", drawings=story(rows), tables=outcome_tables(rows)),
+        Section("The table", [sentence(each) for each in NOTES], tables=published_tables(rows)),
+        again_section(
+            ["The command below makes the same study again; DIR has the released arrays."],
+            facts,
+            shlex.join(command),
+        ),
+    ]
+
+
+def finding(rows: Sequence[PublishedRow]) -> str:
+    """Return what came out, in a sentence."""
+    by_way = {way: _of(rows, "published", way) for way in (None, KEPT)}
+    if not all(by_way.values()):
+        return "The published procedure has not been run on the released arrays."
+    said = [
+        f"{row.accuracy.mean:.1f} % at noise {row.noise:g} (published {row.published.accuracy:.1f})"
+        for row in by_way[None]
+        if row.published is not None
+    ]
+    sentence = f"The procedure as published reaches {', '.join(said)}."
+    missed = sum(100 - row.accuracy.mean for row in by_way[None])
+    back = sum(row.accuracy.mean for row in by_way[KEPT]) + missed - 100 * len(by_way[KEPT])
+    if back < missed / 2:
+        return sentence
+    kept = [row.accuracy.mean for row in by_way[KEPT]]
+    return (
+        f"{sentence} Most of what it misses it had found: training for one option changes the"
+        " networks that the others share. With each option's network kept as its own training left"
+        f" it, it reaches {min(kept):.1f} to {max(kept):.1f} %."
+    )
+
+
+def published_tables(rows: Sequence[PublishedRow]) -> list[Table]:
+    """Return a table of the arms on the released arrays, and one of those on our recordings."""
+    tables = []
+    for released in (True, False):
+        mine = [row for row in rows if (ARMS[row.arm].changes is None) == released]
+        levels = sorted({row.noise for row in mine})
+        lines: list[list[str]] = []
+        for (arm, way), found in _grouped(mine).items():
+            cells = {row.noise: row for row in found}
+            shown = [cells.get(each) for each in levels]
+            words = f"{learner_name(ARMS[arm].learner)}: {ARMS[arm].words}"
+            label = words if way is None else f"{INDENT}{way}"
+            lines.append([label, *("-" if row is None else _mean(row) for row in shown)])
+            if way is None and ARMS[arm].words == "as published":
+                cells = ["-" if row is None else published_cell(row.published) for row in shown]
+                lines.append([f"{INDENT}published", *cells])
+        if lines:
+            where = "the released arrays" if released else "recordings of our own"
+            head = ["noise", *(f"{each:g}" for each in levels)]
+            caption = f"Accuracy in percent, mean ± standard error (repeats): {where}"
+            tables.append(Table(head, lines, caption))
+    return tables
+
+
+def outcome_tables(rows: Sequence[PublishedRow]) -> list[Table]:
+    """Return a table of how repeats of the published arm ended, and what became of options."""
+    mine = _of(rows, "published")
+    if not mine:
+        return []
+    lines = []
+    for words, low, high in (
+        ("about 100 % (90 or more)", 90, 101),
+        ("about 67 % (55 to 80)", 55, 80),
+        ("about 33 % (45 or less)", -1, 45.001),
+    ):
+        shares = [np.mean([low <= each < high for each in row.accuracies]) for row in mine]
+        lines.append([f"repeats with {words}", *(f"{100 * each:.0f} %" for each in shares)])
+    counted = [outcomes(row.options) for row in mine]
+    for outcome, words in OUTCOMES.items():
+        cells = (f"{100 * each[outcome] / sum(each.values()):.0f} %" for each in counted)
+        lines.append([f"options that were {words}", *cells])
+    head = ["noise", *(f"{row.noise:g}" for row in mine)]
+    return [Table(head, lines, "AI-IGL as published, on the released arrays")]
+
+
+def story(rows: Sequence[PublishedRow]) -> list[Drawing]:
+    """Return the figure of all repeats, as they ended and as they would have without forgetting."""
+    ended, kept, robust = (
+        _of(rows, *each) for each in (("published", None), ("published", KEPT), ("robust", None))
+    )
+    if not ended:
+        return []
+    figure = style.new_figure(3.4)
+    axis = figure.subplots()
+    columns: dict[str, list] = {name: [] for name in ("noise", "what", "repeat", "accuracy")}
+    looks = (
+        (ended, -0.2, style.ORANGE, "in the end"),
+        (kept, 0.0, style.BLUE, "each option's network kept"),
+        (robust, 0.2, style.GREEN, "this package's AI-IGL"),
+    )
+    for place, noise in enumerate(row.noise for row in ended):
+        for found, aside, colour, words in looks:
+            values = next((row.accuracies for row in found if row.noise == noise), [])
+            spread = 0.12 * (np.arange(len(values)) / max(len(values) - 1, 1) - 0.5)
+            at = place + aside + (spread if len(values) > 1 else np.zeros(len(values)))
+            axis.plot(at, values, "o", ms=4, color=colour, alpha=0.7, mew=0)
+            for repeat, value in enumerate(values, start=1):
+                for name, each in zip(columns, (noise, words, repeat, value), strict=True):
+                    columns[name].append(each)
+        row = ended[place]
+        if row.published is not None:
+            look = {"color": "black", "lw": 1.2, "capsize": 3}
+            error = 2 * row.published.standard_error
+            axis.errorbar(place - 0.36, row.published.accuracy, error, fmt="D", ms=4, **look)
+    last = len(ended) - 1
+    for found, _, colour, words in looks:
+        if found:
+            axis.plot([], [], "o", ms=5, color=colour, label=words)
+    axis.plot([], [], "D", ms=4, color="black", label="published, ± 2 standard errors")
+    axis.axhline(100 / 3, color=style.GREY, lw=0.9, ls="-.")
+    axis.text(last + 0.48, 100 / 3 + 1.5, "chance", ha="right", fontsize=style.SMALL)
+    axis.set_xticks(range(len(ended)), [f"noise {row.noise:g}" for row in ended])
+    axis.set(xlim=(-0.5, last + 0.5), ylim=(0, 104), ylabel="test trials right (%)")
+    axis.set_title("The published procedure finds the options, then forgets them", fontsize=10.5)
+    style.plain(axis)
+    style.legend_below(figure, ncols=2)
+    caption = (
+        "AI-IGL as published on the released arrays: each dot is a repeat. Orange: its accuracy in"
+        " the end. Blue: if each option is scored by the network as its own training left it."
+        " Green: this package's AI-IGL on the same arrays. Black: the paper's Table 2."
+    )
+    alt = "Accuracy of all repeats at each noise level, in the end and without forgetting."
+    return [Drawing("why_it_varies", figure, caption, alt, columns)]
+
+
+def _of(rows: Sequence[PublishedRow], arm: str, way: str | None = None) -> list[PublishedRow]:
+    return [row for row in rows if (row.arm, row.control) == (arm, way)]
+
+
+def _grouped(
+    rows: Sequence[PublishedRow],
+) -> dict[tuple[str, str | None], list[PublishedRow]]:
+    found: dict[tuple[str, str | None], list[PublishedRow]] = {}
+    for row in rows:
+        found.setdefault((row.arm, row.control), []).append(row)
+    # Ways of testing stand below their arm.
+    return {key: found[key] for key in _in_order(list(found))}
+
+
+def _in_order(keys: list[tuple[str, str | None]]) -> Iterator[tuple[str, str | None]]:
+    for arm in dict.fromkeys(arm for arm, _ in keys):
+        yield from (key for key in keys if key[0] == arm)
+
+
+def _mean(row: PublishedRow) -> str:
+    return f"{mean(row.accuracy)} ({row.repeats})"

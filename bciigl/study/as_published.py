@@ -1,0 +1,455 @@
+"""Table 2 as the paper's authors ran it: their networks, on their arrays and on recordings of ours.
+
+Each arm departs from the released code in one thing, so that the table shows what of the published
+figures is the method, what is the optimiser, and what is the data.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, TypeAdapter
+from scipy.stats import rankdata
+
+from bciigl import __version__
+from bciigl.base.errors import did_you_mean
+from bciigl.base.registry import LEARNERS
+from bciigl.base.seeds import Seed
+from bciigl.base.threads import one_thread
+from bciigl.learn.action_inclusive import AI_IGL
+from bciigl.learn.network_igl import AI_IGL_NETWORK, FULL_CI_NETWORK, NetworkIGL
+from bciigl.loop import simulate
+from bciigl.protocol import load
+from bciigl.recording.truth import Session, Truth
+from bciigl.study.cell import ONE_AT_A_TIME, versions
+from bciigl.study.grid import Entry, StudyError, key_of
+from bciigl.study.learning import Sessions, select
+from bciigl.study.published import published
+from bciigl.study.released import TEST_RUNS, TRAIN_RUNS, released_arrays
+from bciigl.study.results import EntryResult, Finished, Kept
+from bciigl.study.rows import Scored
+from bciigl.study.statistics import Mean, accuracy, mean_of, within
+from bciigl.study.table2 import NAME, PUBLISHED_NOISE, SEPARATE
+
+TRIALS = 2300
+SEEN_NOISE = "test rows that share their noise with training rows"
+KEPT = "each option's network kept as its own training left it"
+FOUND = 0.9
+"""An option is found if its matches are ranked above mismatches this often."""
+DRIFT = 1 / 6
+"""An option is lost if what f calls a match changed by this share of the test trials."""
+OUTCOMES = {
+    "kept": "found and kept",
+    "lost": "found, and lost while others were trained",
+    "upside down": "found upside down (the flip was wrong)",
+    "not found": "not found",
+}
+"""What may become of an option."""
+
+
+class Arm(NamedTuple):
+    """One way to run the procedure, and how often by default."""
+
+    words: str
+    learner: str
+    repeats: int
+    parameters: Mapping[str, Any] = {}
+    changes: Mapping[str, Any] | None = None  # of our protocol; None: the released arrays
+    split: bool = False  # whether test rows are of runs that were not learned from
+    raw: bool = False  # whether our voxels keep their whole mean
+
+
+ARMS = {
+    "published": Arm("as published", AI_IGL_NETWORK.id, 20),
+    "full_ci": Arm("as published", FULL_CI_NETWORK.id, 5),
+    "robust": Arm("this package's AI-IGL", AI_IGL.id, 1),
+    "linear": Arm("linear, as in the text", AI_IGL_NETWORK.id, 5, {"hidden": ()}),
+    "centred": Arm("features centred and scaled", AI_IGL_NETWORK.id, 5, {"centre": True}),
+    "split": Arm("trained on 40 of the 50 runs", AI_IGL_NETWORK.id, 5, split=True),
+    "short": Arm("500 epochs, not 4000", AI_IGL_NETWORK.id, 5, {"epochs": 500}),
+    "faster": Arm("learning rate 1e-4, not 1e-5", AI_IGL_NETWORK.id, 5, {"rate": 1e-4}),
+    "own": Arm("as published", AI_IGL_NETWORK.id, 5, changes={}),
+    "own_full_ci": Arm("as published", FULL_CI_NETWORK.id, 5, changes={}),
+    "own_robust": Arm("this package's AI-IGL", AI_IGL.id, 5, changes={}),
+    "own_raw": Arm("voxels with their whole mean", AI_IGL_NETWORK.id, 5, changes={}, raw=True),
+    "own_timing": Arm(
+        "a volume every 10 s, as in the text, and 12 s pauses, which that needs",
+        AI_IGL_NETWORK.id,
+        5,
+        # With 7 s between events the guess would come before the volume that it rests on.
+        changes={"timing.tr": 10.0, "timing.isi": 12.0},
+    ),
+}
+NOTES = [
+    "as published: two networks of 250 and 100 units, raw features, minibatches of 128, Adam with"
+    " a learning rate of 1e-5, 4000 epochs for each option, one option after the other in shared"
+    " networks; then a flip where the mean decoded reward is above 1/2. All trials are learned"
+    " from; test rows share their noise with training rows of the same number.",
+    "own recordings: simulated by bciigl as three separate series, 2300 trials; every repeat is"
+    " another brain, and test trials have noise of their own. The released code multiplies the"
+    " whole noise volume by the noise level, its mean included; so each voxel's mean is multiplied"
+    " here, too, unless it says otherwise.",
+    "each other arm differs from the published one in what it says, and in nothing else.",
+]
+
+
+class Option(Kept):
+    """What became of an option: when its own training was over, and in the end.
+
+    `found` is how often f is higher in matches than in mismatches of test trials (the area under
+    the ROC curve), `above` the share of test trials in which f says match.
+    """
+
+    found: float
+    above: float
+    found_in_the_end: float
+    above_in_the_end: float
+    flipped: bool
+
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        if self.found < 1 - FOUND:
+            return "upside down"
+        if self.found < FOUND:
+            return "not found"
+        moved = abs(self.above_in_the_end - self.above) > DRIFT
+        return "lost" if moved or self.found_in_the_end < FOUND else "kept"
+
+
+def outcomes(repeats: Sequence[Sequence[Option]]) -> Counter[str]:
+    """Return how often options had each of the `OUTCOMES`."""
+    found = Counter(each.outcome for options in repeats for each in options)
+    return Counter({name: found[name] for name in OUTCOMES})
+
+
+class PublishedResult(Finished):
+    """What a learner made of the recordings of one cell."""
+
+    arm: str
+    noise: float
+    seed: int
+    digest: str | None
+    results: list[EntryResult]
+    options: list[Option]
+
+
+class _Document(Kept):
+    kind: Literal["as published"]
+    bciigl: str
+    digest: str | None
+    arms: list[str] = Field(min_length=1)
+    noise: list[float] = Field(min_length=1)
+    repeats: int | None = Field(ge=1, le=10_000)
+    seed: int = Field(ge=0)
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One training: the unit of work."""
+
+    arm: str
+    noise: float
+    repeat: int
+    seed: int
+    digest: str | None
+    folder: Path | None = None
+    result: ClassVar = PublishedResult
+
+    @property
+    def _arm(self) -> Arm:
+        return ARMS[self.arm]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Who learns, by how it is tested."""
+        ways: list[str | None] = [None]
+        ways += [KEPT] if self._arm.learner == AI_IGL_NETWORK.id else []
+        ways += [SEEN_NOISE] if self._arm.split else []
+        return tuple(Entry(self._arm.learner, each) for each in ways)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its result depends on, as plain data."""
+        made = LEARNERS.get(self._arm.learner).make(**self._arm.parameters)
+        learner = {"learner": self._arm.learner, "parameters": made.get_params()}
+        return {
+            **{"bciigl": __version__, "arm": self.arm, "noise": self.noise, "seed": self.seed},
+            "digest": self.digest,
+            # As JSON has them: lists for tuples.
+            "learners": json.loads(json.dumps([learner])),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of what its result depends on."""
+        return key_of({**self.identity, "repeat": self.repeat})
+
+    def run(self) -> dict[str, Any]:
+        """Train and test; return plain data."""
+        arm = self._arm
+        with ONE_AT_A_TIME, one_thread():
+            sessions = self._recordings()
+            train, test = sessions["train"].interactions, sessions["test"]
+            tests: dict[str | None, Session] = {}
+            if arm.split:
+                train = select(sessions, TRAIN_RUNS, None)["train"].interactions
+                test = select(sessions, None, TEST_RUNS)["test"]
+                tests[SEEN_NOISE] = select(sessions, None, TRAIN_RUNS)["test"]
+            # The same first weights in every arm.
+            random_state = int(Seed(self.seed).rng("published", self.repeat).integers(2**32))
+            given = {"n_actions": train.n_actions, "random_state": random_state}
+            learner = LEARNERS.get(arm.learner).make(**given, **arm.parameters)
+            learner.fit(train.context, train.action, train.feedback, run=train.run)
+            found = [
+                {
+                    **entry._asdict(),
+                    "confusion": _confusion(learner, tests.get(entry.control, test), entry),
+                    "verdict": learner.diagnose().verdict,
+                    "objective": None,
+                }
+                for entry in self.entries
+            ]
+            options = _options(learner, test) if arm.learner == AI_IGL_NETWORK.id else []
+        identity = {**self.identity, "repeat": self.repeat, "versions": versions()}
+        return {**identity, "results": found, "options": options}
+
+    def _recordings(self) -> Sessions:
+        if self._arm.changes is None:
+            if self.folder is None:
+                raise StudyError("where the released arrays are is not known")
+            return released_arrays(self.folder)[self.noise]
+        seed = int(Seed(self.seed).rng("recordings", self.repeat).integers(2**32))
+        changes = {**SEPARATE, "task.trials": TRIALS, "brain.noise": self.noise, "seed": seed}
+        sessions = simulate(load(NAME, changes={**changes, **self._arm.changes}))
+        return sessions if self._arm.raw else _with_less_mean(sessions, self.noise)
+
+
+def _with_less_mean(sessions: Sessions, noise: float) -> Sessions:
+    """Return recordings in which each voxel's mean is multiplied by the noise level, too."""
+    train = sessions["train"].interactions
+    less = [(1 - noise) * getattr(train, name).mean(axis=0) for name in ("context", "feedback")]
+    found = {}
+    for name, (given, truth) in sessions.items():
+        both = {"context": given.context - less[0]}
+        if given.feedback is not None:
+            both["feedback"] = given.feedback - less[1]
+        found[name] = Session(given.__class__(**{**vars(given), **both}), truth)
+    return found
+
+
+def _confusion(learner: Any, test: Session, entry: Entry) -> list[list[int]]:
+    right, given = _meant(test), test.interactions
+    if entry.control == KEPT:
+        scores = learner.scores_by_stage(given.context, run=given.run)
+        chosen = np.stack([scores[k, :, k] for k in range(len(scores))], axis=1).argmax(axis=1)
+    else:
+        chosen = learner.predict(given.context, run=given.run)
+    confusion = np.zeros((learner.n_actions_,) * 2, int)
+    np.add.at(confusion, (right, chosen), 1)
+    return confusion.tolist()
+
+
+def _meant(test: Session) -> np.ndarray:
+    truth = test.truth
+    if not isinstance(truth, Truth) or truth.meant is None:
+        raise StudyError("there is no test session to score learners on")
+    return truth.meant
+
+
+def _options(learner: NetworkIGL, test: Session) -> list[dict[str, Any]]:
+    """Return what became of each option, in test trials."""
+    scores = learner.scores_by_stage(test.interactions.context, run=test.interactions.run)
+    right, found = _meant(test), []
+    for option in range(learner.n_actions_):
+        then, last = scores[option, :, option], scores[-1, :, option]
+        found.append(
+            {
+                "found": _ranked_above(then, right == option),
+                "above": float((then > 0).mean()),
+                "found_in_the_end": _ranked_above(last, right == option),
+                "above_in_the_end": float((last > 0).mean()),
+                "flipped": bool(learner.flipped_[option]),
+            }
+        )
+    return found
+
+
+def _ranked_above(scores: np.ndarray, match: np.ndarray) -> float:
+    """Return how often a match has a higher score than a mismatch: 1/2 by chance."""
+    matches, ranks = int(match.sum()), rankdata(scores)
+    above = ranks[match].sum() - matches * (matches + 1) / 2
+    return float(above / (matches * (len(match) - matches)))
+
+
+@dataclass(frozen=True)
+class PublishedRow(Scored):
+    """What an arm reaches at a noise level, in percent, beside the published figure.
+
+    `options` has, for each repeat, what became of each option.
+    """
+
+    arm: str
+    noise: float
+    learner: str
+    control: str | None
+    accuracy: Mean
+    accuracies: list[float]
+    published: Any = None
+    options: list[list[Option]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as for JSON."""
+        return {
+            **{name: getattr(self, name) for name in ("arm", "noise", "learner", "control")},
+            **self.scores(),
+            "accuracies": self.accuracies,
+            "options": [[each.model_dump() for each in one] for one in self.options],
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> "PublishedRow":
+        """Return the row that `as_dict` gave."""
+        names = ("arm", "noise", "learner", "control", "options")
+        found = {name: document[name] for name in names} | cls.read_scores(document)
+        return TypeAdapter(cls).validate_python(found)
+
+
+@dataclass(frozen=True)
+class PublishedStudy:
+    """Arms at noise levels, each repeated as often as it says, or as given for all."""
+
+    arms: tuple[str, ...]
+    noise: tuple[float, ...] = PUBLISHED_NOISE
+    repeats: int | None = None
+    seed: int = 0
+    digest: str | None = None
+    folder: Path | None = field(default=None, compare=False)
+    kind: ClassVar = "as published"
+
+    @cached_property
+    def cells(self) -> list[PublishedCell]:
+        """All units of work, first repeats of all arms first."""
+        repeats = {arm: self.repeats or ARMS[arm].repeats for arm in self.arms}
+        return [
+            PublishedCell(
+                arm, noise, repeat, self.seed, self.digest if _released(arm) else None, self.folder
+            )
+            for repeat in range(max(repeats.values()))
+            for arm in self.arms
+            if repeat < repeats[arm]
+            for noise in self.noise
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """Return plain data that describe it, but not where the recordings are."""
+        names = ("arms", "noise", "repeats", "seed", "digest")
+        known = {name: getattr(self, name) for name in names}
+        return {"kind": self.kind, "bciigl": __version__, **known}
+
+    @classmethod
+    def read(cls, document: Any) -> "PublishedStudy":
+        """Return the study that `document` described; it can be read, not run."""
+        found = _Document.model_validate(document)
+        _check_arms(found.arms)
+        return cls(tuple(found.arms), tuple(found.noise), found.repeats, found.seed, found.digest)
+
+    def difference(self, other: "PublishedStudy") -> tuple[str, Any, Any] | None:
+        """Return what makes the other another study; more of the same does not."""
+        for name in ("digest", "seed"):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if ours != theirs:
+                return ("recordings" if name == "digest" else name), ours, theirs
+        return None
+
+    def rows(self, results: Mapping[str, PublishedResult]) -> list[PublishedRow]:
+        """Return its table: a row for each arm, noise level and test that has results."""
+        table = []
+        for arm in self.arms:
+            for noise in self.noise:
+                cells = [each for each in self.cells if (each.arm, each.noise) == (arm, noise)]
+                done = [results[each.key] for each in cells if each.key in results]
+                for place, entry in enumerate(cells[0].entries if done else ()):
+                    mine = [accuracy(each.results[place].confusion) for each in done]
+                    table.append(
+                        PublishedRow(
+                            **{"arm": arm, "noise": noise, **entry._asdict()},
+                            accuracy=within(mean_of(mine), 0.0),
+                            accuracies=mine,
+                            published=published(NAME, entry.learner, noise),
+                            options=[each.options for each in done],
+                        )
+                    )
+        return table
+
+    def read_row(self, document: Any) -> PublishedRow:
+        """Return the row of its table that plain data describe."""
+        return PublishedRow.read(document)
+
+
+def table_lines(rows: Sequence[PublishedRow]) -> list[dict[str, str]]:
+    """Return a line for each repeat, as data/table2_as_published.csv has them."""
+    return [
+        {
+            **{"arm": row.arm, "noise": f"{row.noise:g}", "learner": row.learner},
+            **{"tested": row.control or "", "repeat": str(repeat), "accuracy": f"{right:.4f}"},
+            "options": " ".join(each.outcome.replace(" ", "_") for each in options),
+        }
+        for row in rows
+        for repeat, (right, options) in enumerate(
+            zip(row.accuracies, row.options, strict=True), start=1
+        )
+    ]
+
+
+def published_study(
+    released: str | None = None,
+    *,
+    arms: Sequence[str] = (),
+    noise: Sequence[float] = (),
+    repeats: int | None = None,
+    seed: int = 0,
+) -> PublishedStudy:
+    """Return the study of the arms wanted, by default of all for which there are recordings."""
+    _check_arms(arms)
+    if repeats is not None and repeats < 1:
+        raise StudyError(f"repeats should be 1 or more, got {repeats}")
+    if released is None and any(_released(arm) for arm in arms):
+        raise StudyError("the arms of the released arrays need --released")
+    chosen = tuple(each for each in ARMS if each in arms or not arms)
+    chosen = tuple(each for each in chosen if released is not None or not _released(each))
+    levels = tuple(sorted(set(noise))) or PUBLISHED_NOISE
+    digest = folder = None
+    if released is not None:
+        folder = Path(released).resolve()
+        recorded = released_arrays(folder)
+        if missing := sorted(set(levels) - set(recorded)):
+            raise StudyError(f"{released}: has no arrays at noise level {missing[0]:g}")
+        digest = _digest(recorded[each] for each in sorted(recorded))
+    return PublishedStudy(chosen, levels, repeats, seed, digest, folder)
+
+
+def _check_arms(arms: Sequence[str]) -> None:
+    for each in arms:
+        if each not in ARMS:
+            near = did_you_mean(each, ARMS)
+            raise StudyError(f"there is no arm {each!r}{near}; known are {', '.join(ARMS)}")
+
+
+def _released(arm: str) -> bool:
+    return ARMS[arm].changes is None
+
+
+def _digest(recordings: Any) -> str:
+    found = hashlib.sha256()
+    for sessions in recordings:
+        train = sessions["train"].interactions
+        for each in (train.context, train.action, train.feedback):
+            found.update(np.ascontiguousarray(each, dtype=np.float64).tobytes())
+    return found.hexdigest()[:16]
