@@ -27,6 +27,8 @@ from bciigl.base.json_files import parse_json, read_json
 ADDRESS_FILE = "scanner.json"
 LONGEST = 100_000
 """Bytes of a message; a peer that sends more is not one of ours."""
+PATIENCE = 10.0
+"""Seconds until a session that was killed is surely noticed, on a busy computer, too."""
 
 Handler = Callable[[str, dict[str, Any]], None]
 """Called with what a message is and what it says."""
@@ -159,7 +161,7 @@ class Listener:
 
     def _is_taken(self) -> bool:
         """Tell whether there is a session, also a moment later: one that was killed is not."""
-        until = time.monotonic() + 1.0
+        until = time.monotonic() + PATIENCE
         while self.connection is not None and self.connection.open:
             if time.monotonic() > until:
                 return True
@@ -218,10 +220,11 @@ def connect(address: Address, handle: Handler) -> Connection:
     connection.start()
     connection.send("hello", token=address.token)
     try:
-        welcome = answer.get(timeout=5.0) == "welcome"
+        said = answer.get(timeout=2 * PATIENCE)
     except queue.Empty:
-        welcome = False
-    if not welcome:
+        said = "nothing"
+    if said != "welcome":
         connection.close()
-        raise BciiglError("the simulated scanner takes no session: another one is connected to it")
+        reason = "it does not answer" if said == "nothing" else "another one is connected to it"
+        raise BciiglError(f"the simulated scanner takes no session: {reason}")
     return connection

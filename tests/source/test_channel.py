@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bciigl.base.errors import BciiglError
+from bciigl.source import channel
 from bciigl.source.channel import (
     ADDRESS_FILE,
     LONGEST,
@@ -129,7 +130,8 @@ def test_session_learns_that_it_was_refused(tmp_path):
             connect(address.model_copy(update={"token": "another"}), mine)
 
 
-def test_second_session_is_refused_until_the_first_is_gone(tmp_path):
+def test_second_session_is_refused_until_the_first_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(channel, "PATIENCE", 0.3)
     with listening(tmp_path) as (listener, address, heard):
         mine = Heard()
         first = connect(address, mine)
