@@ -22,6 +22,7 @@ MORE = {
     "reproduce table1": "[Labelled data](labelled.md)",
     "reproduce table2": "[Studies](studies.md#table-2)",
     "reproduce table3": "[Labelled data](labelled.md)",
+    "reproduce theory": "[The theory in numbers](theory.md)",
     "run": "[Live sessions](live.md)",
     "scan": "[Live sessions](live.md)",
     "simulate": "[The closed loop](loop.md)",

@@ -1,4 +1,4 @@
-"""`bciigl reproduce`: one command for each table of the paper, and one for real recordings."""
+"""`bciigl reproduce`: commands for the paper's tables, its theory, and real recordings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bciigl.cli.theory import theory
 
 @click.group()
 def reproduce() -> None:
-    """Reproduce a table of the paper beside the published figures, or games with real brains."""
+    """Reproduce the paper's tables beside its figures, its theory, or games with real brains."""
 
 
 for command in (table1, table3, features, real, theory):

@@ -13,6 +13,8 @@ from bciigl.recording import is_dataset, open_dataset
 from bciigl.recording.layout import ESTIMATES
 from bciigl.report.page import Section, figures_in, refuse_others_file, write_report
 from bciigl.study.store import is_study
+from bciigl.study.theory import RESULTS as THEORY
+from bciigl.study.theory import read_theory
 
 Page = tuple[str, str, list[Section]]
 """Title, lead and sections."""
@@ -45,9 +47,9 @@ def write_report_of(
         The HTML file.
     """
     page = _page_of(source)
-    if page is _study_page and subject_folder is not None:
+    if page is not _session_page and subject_folder is not None:
         raise BciiglError("--folder is for sessions: a study knows where its protocol was")
-    path = Path(out or Path(source, "" if page is _study_page else ESTIMATES, "report.html"))
+    path = Path(out or Path(source, ESTIMATES if page is _session_page else "", "report.html"))
     refuse_others_file(path)
     make = page(source, subject_folder)
     figures = figures_folder(path)
@@ -92,6 +94,8 @@ def _page_of(source: str | os.PathLike) -> Callable:
         return _study_page
     if is_dataset(source):
         return _session_page
+    if Path(source, THEORY).exists():
+        return _theory_page
     raise BciiglError(f"{source}: is neither a dataset nor a study of bciigl")
 
 
@@ -111,6 +115,13 @@ def _session_page(
         return f"{dataset.protocol.name}: report of a {kind}", lead(view), session_sections(view)
 
     return make
+
+
+def _theory_page(source: str | os.PathLike, _: object) -> Callable[[Notify], Page]:
+    from bciigl.report.theory import TITLE, lead, theory_sections
+
+    found = read_theory(source)
+    return lambda report: (TITLE, lead(found), theory_sections(found))
 
 
 def _study_page(source: str | os.PathLike, _: object) -> Callable[[Notify], Page]:
