@@ -29,7 +29,8 @@ FIRST_SEED, SEEDS = 2000, 20
 TEST_TRIALS = 920
 PROCESSES = 2
 # What is learned with, in the order of the columns; those that are not installed are left out.
-COLUMNS = {"ai_igl": "AI-IGL", "transfer": "transfer", "cb": "CB", "ceiling": "ceiling"}
+COLUMNS = {"ai_igl": "AI-IGL", "transfer": "perception transfer", "cb": "contextual bandit"}
+COLUMNS |= {"ceiling": "supervised"}
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,10 @@ def table(rows: list[dict]) -> str:
         f"and test, an independent test session of {TEST_TRIALS} trials, centred by the training",
         f"mean. Means over {len(seeds)} seeds, {seeds[0]} to {seeds[-1]}, percent.",
         "",
-        "- with the right response: the ceiling of estimates that know the simulated person's",
-        "  response",
-        "- share: of AI-IGL in the ceiling of the same seed, with the right response where that is",
-        "  given; the mean over seeds",
+        "- with the right response: supervised learning from estimates that know the simulated",
+        "  person's response",
+        "- share: of AI-IGL in supervised learning of the same seed, with the right response where",
+        "  that is given; the mean over seeds",
         "- worst seed: AI-IGL's accuracy there",
         "- guess told: how much better than chance a classifier tells the agent's later guess from",
         "  the context, percentage points",

@@ -129,7 +129,9 @@ LEARNERS: dict[str, Callable[[Session, Session, int], np.ndarray]] = {
     "VW --experimental_igl, 10 components, 10 passes": lambda a, b, seed: vw_igl(
         a, b, seed, few=True
     ),
-    "bciigl CB (told the reward)": lambda a, b, seed: ours(ContextualBandit(), a, b, told=True),
+    "bciigl contextual bandit (told the reward)": lambda a, b, seed: ours(
+        ContextualBandit(), a, b, told=True
+    ),
     "VW --cb_adf (told the reward)": vw_cb,
 }
 

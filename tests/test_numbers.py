@@ -10,6 +10,7 @@ from labelled_files import write_images, write_npz
 from studies import TINY_OPTIONS
 from tables import by_detail, cells, html_tables, text_tables
 
+from bciigl.report.study_tables import learner_name
 from bciigl.report.table import Table
 
 ROOT = Path(__file__).parents[1]
@@ -127,7 +128,7 @@ def shown_after_the_command(text: str) -> str | None:
     """Return what a page says that the command prints: in its own block, or in the next one."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for place, (kind, block) in enumerate(blocks):
-        found = re.search(rf"{COMMAND}(?: --(?:jobs|out) \S+)*(?: +#.*)?\n", block)
+        found = re.search(rf"{COMMAND}(?: -v| --(?:jobs|out) \S+)*(?: +#.*)?\n", block)
         if found and kind == "console" and block[found.end() :].strip():
             return block[found.end() :].split("\n$ ")[0]
         if found and [each[0] for each in blocks[place + 1 : place + 2]] == ["console"]:
@@ -136,14 +137,24 @@ def shown_after_the_command(text: str) -> str | None:
 
 
 def notebook_tables() -> dict[str, list[list[str]]]:
-    """Return the tables that the notebook shows, by the first word of their heads."""
+    """Return the tables that the notebook shows, by the first word of their heads.
+
+    Outputs of older versions have ids of learners where they now have names.
+    """
     notebook = json.loads((ROOT / "notebooks" / "table2.ipynb").read_text())
     html = [
         "".join(output.get("data", {}).get("text/html", ""))
         for cell in notebook["cells"]
         for output in cell.get("outputs", [])
     ]
-    return {table[0][0]: table for each in html for table in html_tables(each, indents=True)}
+    tables = [table for each in html for table in html_tables(each, indents=True)]
+    return {table[0][0]: [[named(row[0]), *row[1:]] for row in table] for table in tables}
+
+
+def named(label: str) -> str:
+    """Return the label of a row, a learner and perhaps its control, with the learner's name."""
+    learner, *control = label.split(", ")
+    return ", ".join([learner_name(learner), *control])
 
 
 def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, list[str]]:

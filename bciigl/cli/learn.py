@@ -64,8 +64,8 @@ def learn(
     with match_rate (one number, or one for each action), and test_context, test_label and test_run.
     With noise, frames of the same features, and noise_run, features are normalised by the noise.
     With person, test_person and noise_person (ids), each person is learned from and tested apart.
-    With reward and label, which no IGL learner gets, the skyline cb and the ceiling are shown
-    beside. A folder of NPY files of these names will do as well.
+    With reward and label, which no IGL learner gets, a contextual bandit that is told the rewards
+    and supervised learning are shown beside. A folder of NPY files of these names will do as well.
 
     Prints for each learner its accuracy on the test set, where there is one, its verdict about
     itself and the match rate it decoded for each action. Without options the results are kept in

@@ -127,9 +127,9 @@ def labelled_notes(study: LabelledStudy) -> list[str]:
             f" {MOST_FEATURES} principal components of the training data, for all learners."
         )
     notes.append(
-        f"{BANDIT.id} is told the rewards and, as {AI_IGL.id}, that exactly one label is right;"
-        f" labels are guessed uniformly, and {BANDIT.id} learns the same from the same guesses"
-        " whatever the feedback."
+        f"the {BANDIT.short_name} is told the rewards and, as {AI_IGL.short_name} is, that exactly"
+        f" one label is right; labels are guessed uniformly, and the {BANDIT.short_name} learns the"
+        " same from the same guesses whatever the feedback."
     )
     if study.table in DEPARTURES:
         notes.append(DEPARTURES[study.table].format(sets=len(openml_ids())))

@@ -294,14 +294,13 @@ def _doubts(found: Diagnosis) -> Iterator[tuple[str, str]]:
     """Yield reasons to doubt, with remedies, whatever was judged."""
     if found.guess_told_t > CLEARLY_TOLD:
         yield (
-            "the actions can be told from the contexts, though they are said to have been guessed"
-            " uniformly.",
+            "the guesses can be told from the contexts, though they are said to have been uniform.",
             "Give the propensities of the guesses, and estimate contexts from frames before them.",
         )
     for each in found.actions:
         if each.trials < FEWEST_TRIALS:
-            reason = f"action {each.action} was taken in {each.trials} trials only."
-            yield reason, "Record more trials, in which every action is tried."
+            reason = f"action {each.action} was guessed in {each.trials} trials only."
+            yield reason, "Record more trials, in which every option is guessed."
     if found.confusion > CONFUSED:
         yield (
             "imagining an option resembles seeing another one more than seeing the same: what was"

@@ -9,7 +9,7 @@ from matplotlib.patheffects import withStroke
 
 from bciigl.learn.diagnose import TRUST
 from bciigl.report import style
-from bciigl.report.direct import darker, say
+from bciigl.report.direct import darker, say, say_above
 from bciigl.report.drawing import Drawing
 from bciigl.report.study_tables import learner_name, sentence
 from bciigl.study.grid import in_words, with_unit
@@ -248,7 +248,11 @@ def designs_drawing(planned: Planned) -> Drawing:
     answers, fields = planned.designs, list(planned.plan.vary)
     height = 1.6 + 0.17 * len(answers) * (1 + len(fields))
     figure = style.new_figure(3.4 if _one_in_numbers(planned) else height)
-    draw_designs(figure.subplots(), planned)
+    axis = draw_designs(figure.subplots(), planned)
+    if not _one_in_numbers(planned):
+        # The designs' names take so much room that the finding is longer than the axis.
+        axis.set_title("", loc="left")
+        say_above(figure, designs_finding(planned))
     caption = (
         f"Scanner hours until {people_in_words(planned.plan.power)} are at {_target(planned)}, by "
         "design, with 95 % intervals; the best is blue. Dotted intervals are not bounded; a "

@@ -32,11 +32,12 @@ NOTES = [
     " of different people, put together at random; contexts are seen, not imagined. In A the"
     " judgment is a random pattern, added in matches, of that RMS in SDs of a voxel.",
     "control: the picture shown is of a category outside the game (K = 3), or of the next option"
-    " (K = 5, 8). Elsewhere in A, context and feedback are both perception, so that transfer needs"
-    " no judgment. leak: half of the context is added to the feedback.",
-    "ceiling is told the labels, cb the rewards. trusted: draws in which the learner says so;"
-    " judged: those of them that rest on judgments, as the others rest on resemblance alone or in"
-    " part; right: trusted, and at least half as far above chance as the ceiling.",
+    " (K = 5, 8). Elsewhere in A, context and feedback are both perception, so that perception"
+    " transfer needs no judgment. leak: half of the context is added to the feedback.",
+    "supervised learning is told the labels, the contextual bandit the rewards. trusted: draws in"
+    " which the learner says so; judged: those of them that rest on judgments, as the others rest"
+    " on resemblance alone or in part; right: trusted, and at least half as far above chance as"
+    " supervised learning.",
 ]
 
 

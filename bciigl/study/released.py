@@ -29,8 +29,8 @@ NOTES = [
     " permutations where rewards are permuted.",
     "training on runs 0 to 39, testing on runs 40 to 49, which share no noise; contexts are centred"
     " by the means of their own runs. The paper does not say how it split them.",
-    "ceiling: learned from the labelled test rows of runs 0 to 39. cb: the released rewards are not"
-    " in the order of the trials, so there is nothing to learn it from.",
+    "supervised learning is told the labelled test rows of runs 0 to 39. A contextual bandit has"
+    " nothing to learn from: the released rewards are not in the order of the trials.",
 ]
 LEVEL = r"(\d+(?:\.\d*)?)"
 ORIGINAL = "data_{}_combined_noise_level_{}.npy"

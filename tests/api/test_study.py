@@ -47,6 +47,7 @@ def test_folders_that_are_no_studies_are_refused(tmp_path):
         bciigl.open_study(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_plan_answers_in_words_and_is_drawn():
     changes = {"evaluation.test_trials": 46}
     found = bciigl.plan("number_guessing", noise=0.1, people=3, hours=0.3, jobs=1, changes=changes)

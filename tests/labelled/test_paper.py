@@ -200,7 +200,7 @@ def test_samples_and_reduction_are_told_where_there_are():
 
 
 def test_what_the_skyline_is_told_is_said():
-    assert said(study(PLAIN), "cb is told the rewards")
+    assert said(study(PLAIN), "the contextual bandit is told the rewards")
 
 
 def test_departures_are_those_of_the_table():

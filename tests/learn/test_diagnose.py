@@ -337,7 +337,7 @@ def test_numbers_of_a_diagnosis_are_those_of_unseen_evidence(discovered, trusted
 # Far beyond any threshold, whose places are a matter of benchmarks.
 DOUBTS = {
     "no sign": ({"information_t": -2.0, "contrast_t": 0.5}, "no sign that the brain's answers"),
-    "told": ({"guess_told_t": 30.0}, "actions can be told from the contexts"),
+    "told": ({"guess_told_t": 30.0}, "guesses can be told from the contexts"),
     "no contrast": ({"contrast_t": 0.5}, "hardly fits"),
     "mirrored": ({"mirrored_t": -9.0}, "match and mismatch may be confused"),
     "contrary": ({"mirrored_t": 5.0, "alike_t": -9.0}, "match and mismatch may be confused"),
@@ -391,7 +391,7 @@ def test_clusters_do_not_help_where_answers_contradict_them(trusted):
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ({"trials": 3}, "action 1 was taken in 3 trials only"),
+        ({"trials": 3}, "action 1 was guessed in 3 trials only"),
         ({"information_t": -9.0}, "action 1 contradict"),
         ({"match_rate": 0.01}, "no guess of action 1"),
     ],

@@ -201,7 +201,7 @@ def test_what_to_know_is_the_notes_as_sentences_with_names_as_they_are():
     assert [each.lower() for each in told] == [each.lower() for each in labelled_notes(mine)]
     assert told[0].startswith("action_reward: Answer") and told[1].startswith("coded: Answer")
     assert told[2].startswith("Tested on a random 10 %")
-    assert any(each.startswith("cb is told the rewards") for each in told)
+    assert any(each.startswith("The contextual bandit is told the rewards") for each in told)
     assert any(each.startswith("Published figures are") for each in told)
     assert told[-2:] == ["61 (iris): a column was left out", "mine (mine): 2 rows were left out"]
 

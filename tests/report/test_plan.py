@@ -55,8 +55,9 @@ def title_of(drawing):
     """Return what a figure says above its axes, once it is drawn."""
     assert drawing.svg
     (axis,) = drawing.figure.axes
-    assert axis._left_title.get_window_extent().x1 <= drawing.figure.bbox.x1
-    return " ".join(axis.get_title("left").split())
+    shown = drawing.figure._suptitle or axis._left_title
+    assert shown.get_window_extent().x1 <= drawing.figure.bbox.x1
+    return " ".join(shown.get_text().split())
 
 
 def planned(needs, **how):
@@ -87,7 +88,8 @@ def test_people_and_designs_are_told_apart_in_titles():
     missed = planned([[16] * 10 + [24] * 26 + [None] * 4])
     said = "Half of the people reach 80 % after 0.24 scanner hours, 4 of 40 not within 3"
     assert title_of(curves_drawing(missed)) == said
-    for vary in ({"timing.isi": [5, 7]}, {"agent.policy": ["uniform", "epsilon-greedy"]}):
+    long = {"timing.judgment.pause": [4.0], "timing.together": [True, False]}
+    for vary in ({"timing.isi": [5, 7]}, {"agent.policy": ["uniform", "epsilon-greedy"]}, long):
         clear = planned([[24] * 40, [44] * 40], vary=vary)
         assert "clearly needs fewest scanner hours, 0.24" in title_of(designs_drawing(clear))
         alike = planned([[24, 32] * 20, [32, 24] * 20], vary=vary)

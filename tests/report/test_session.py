@@ -153,6 +153,7 @@ def test_decoded_rewards_are_not_shown_without_trust_nor_truth(without_truth, ve
     assert "it may look convincing and mean nothing" in words_in(doubted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["view", "hopeless", "adaptive", "without_truth"])
 def test_words_in_figures_are_large_enough_and_not_cut_off(request, name):
     sections = session_sections(request.getfixturevalue(name))
@@ -167,6 +168,7 @@ def test_words_in_figures_are_large_enough_and_not_cut_off(request, name):
                 assert box.y0 >= 0 and box.y1 <= figure.bbox.y1 + 1, (drawing.name, text)
 
 
+@pytest.mark.slow
 def test_learners_have_plain_names_wherever_they_are_read(view, hopeless, adaptive):
     for each in (view, hopeless, adaptive):
         hidden = r"<pre.*?</pre>|<style.*?</style>|<[^>]*>|[Pp]erception transfer"
