@@ -22,7 +22,7 @@ def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
     more = "--noise 0.4 --repeats 2 --learner cb --vary timing.isi=7,8 --jobs 1".split()
     command = ("sweep", *TINY_OPTIONS, *more, "--out", tmp_path / "out")
     document = json.loads(bciigl(*command, "--json").stdout)
-    printed = text_tables(bciigl(*command).stdout, "noise")
+    printed = text_tables(bciigl(*command, "-v").stdout, "noise")
     told = bciigl("report", tmp_path / "out").stdout
     assert told.startswith(f"wrote {tmp_path / 'out' / 'report.html'}\n")
     page = (tmp_path / "out" / "report.html").read_text()
@@ -31,7 +31,7 @@ def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
         drawn = list(csv.DictReader(file, delimiter="\t"))
     assert (len(document), len(drawn), len(printed)) == (8, 8, 2)
     assert printed == shown
-    learners = ["ceiling", "cb", "chance (labels permuted)"]
+    learners = [learner_name("ceiling"), learner_name("cb"), "chance (labels permuted)"]
     for row, line in zip(document, drawn, strict=True):
         (low, high), varied = row["interval"], row["varied"]["timing.isi"]
         assert (line["learner"], float(line["noise"])) == (row["learner"], row["noise"])
@@ -41,8 +41,9 @@ def test_a_study_has_the_same_accuracies_in_all_forms(bciigl, tmp_path):
         table = printed[varied == 8]
         found, level = by_detail(table, learners), f"{row['noise']:g}"
         accuracy = f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
-        assert found[row["learner"], ""][level] == accuracy
-        assert found[row["learner"], "95 % interval"][level] == f"{low:.1f} to {high:.1f}"
+        name = learner_name(row["learner"])
+        assert found[name, ""][level] == accuracy
+        assert found[name, "95 % interval"][level] == f"{low:.1f} to {high:.1f}"
     text = f"{max(document, key=lambda row: row['noise'])['accuracy']:.1f} %"
     assert f"<dd>{text}</dd>" in page
 
@@ -75,17 +76,17 @@ def test_labelled_datasets_have_the_same_accuracies_in_all_forms(bciigl, tmp_pat
     command = ("reproduce", "table1", "--data", tmp_path / "data", "--repeats", 2, "--jobs", 1)
     command += ("--out", tmp_path / "out")
     document = json.loads(bciigl(*command, "--json").stdout)
-    text = bciigl(*command).stdout
+    text = bciigl(*command, "-v").stdout
     printed = [*text_tables(text, "subset, feedback, learner"), *text_tables(text, "dataset")]
     assert bciigl("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
     shown = html_tables(page)
     assert printed == shown[:3]
-    assert_drawn(document, drawn_in(tmp_path / "out", "against_cb"))
+    assert_drawn(document, drawn_in(tmp_path / "out", "against_bandit"))
     for row in document:
         (head, *lines) = printed[1 if row["feedback"] == "action_reward" else 2]
         (line,) = (each for each in lines if each[0].split()[-1] == row["name"])
-        place = head.index(row["learner"])
+        place = head.index(learner_name(row["learner"]))
         assert line[place] == f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
         if row["published"] is not None:
             paper = "{published:.2f} ± {published_standard_error:.2f}".format(**row)
@@ -95,7 +96,7 @@ def test_labelled_datasets_have_the_same_accuracies_in_all_forms(bciigl, tmp_pat
     for rule in ("action_reward", "coded"):
         mine = [r for r in document if (r["feedback"], r["learner"]) == (rule, "ai_igl")]
         mean = f"{sum(row['accuracy'] for row in mine) / 4:.1f}"
-        (line,) = (each for each in printed[0] if each[0] == f"K>=3, {rule}, ai_igl")
+        (line,) = (each for each in printed[0] if each[0] == f"K>=3, {rule}, AI-IGL")
         assert line[2].split(" ± ")[0] == mean
         assert f"<dd>{mean} %</dd>" in page
 
@@ -106,20 +107,21 @@ def test_images_have_the_same_accuracies_in_all_forms(bciigl, tmp_path):
     command = ("reproduce", "table3", "--data", data, "--repeats", 2, "--jobs", 1)
     command += ("--out", tmp_path / "out")
     document = json.loads(bciigl(*command, "--json").stdout)
-    (printed,) = text_tables(bciigl(*command).stdout, "feedback")
+    (printed,) = text_tables(bciigl(*command, "-v").stdout, "feedback")
     assert bciigl("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert html_tables(page)[0] == printed
     assert_drawn(document, drawn_in(tmp_path / "out", "accuracy"))
-    found = by_detail(printed, ["cb", "igl_full_ci", "ai_igl"])
+    found = by_detail(printed, [learner_name(each) for each in ("cb", "igl_full_ci", "ai_igl")])
     for row in document:
+        name = learner_name(row["learner"])
         rule, (low, high) = row["feedback"], row["interval"]
         shown = f"{row['accuracy']:.1f} ± {row['standard_error']:.1f}"
-        assert found[row["learner"], ""][rule] == shown
-        assert found[row["learner"], "95 % interval"][rule] == f"{low:.1f} to {high:.1f}"
+        assert found[name, ""][rule] == shown
+        assert found[name, "95 % interval"][rule] == f"{low:.1f} to {high:.1f}"
         paper = "{published:.2f} ± {published_standard_error:.2f}".format(**row)
-        assert found[row["learner"], "published"][rule] == paper
-        assert found[row["learner"], "difference"][rule] == f"{row['difference']:+.1f}"
+        assert found[name, "published"][rule] == paper
+        assert found[name, "difference"][rule] == f"{row['difference']:+.1f}"
         if row["learner"] == "ai_igl":
             assert f"<dd>{row['accuracy']:.1f} %</dd>" in page
 

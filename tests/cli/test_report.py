@@ -35,12 +35,12 @@ def test_report_and_figures_are_among_the_derivatives(bciigl, dataset, recorded)
     place = dataset / "derivatives" / "bciigl"
     assert result.stdout.splitlines() == [
         f"wrote {place / 'report.html'}",
-        f"wrote 6 figures with their numbers to {place / 'report_figures'}",
+        f"wrote 5 figures with their numbers to {place / 'report_figures'}",
     ]
-    assert "learning with ai_igl ..." in result.stderr
+    assert "learning with AI-IGL, no labels ..." in result.stderr
     assert "<h1>small: report of a session</h1>" in (place / "report.html").read_text()
-    assert len(list((place / "report_figures").glob("*.svg"))) == 6
-    assert len(list((place / "report_figures").glob("*.tsv"))) == 6
+    assert len(list((place / "report_figures").glob("*.svg"))) == 5
+    assert len(list((place / "report_figures").glob("*.tsv"))) == 5
     # Nothing else was touched, and a second report takes the place of the first.
     first = digests(dataset)
     assert bciigl("report", dataset).exit_code == 0

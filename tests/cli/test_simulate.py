@@ -229,7 +229,7 @@ def test_real_time_gives_the_same_and_says_how_late_guesses_were(bciigl, tmp_pat
     late = json.loads(result.stdout)["lateness_seconds"]
     assert 0 <= late["median"] <= late["largest"]
     assert digests(tmp_path / "timed") == digests(tmp_path / "fast")
-    shown = bciigl("simulate", "--resume", tmp_path / "timed", "--real-time").stdout
+    shown = bciigl("simulate", "--resume", tmp_path / "timed", "--real-time", "-v").stdout
     assert "ms after the decision was due (median)" in shown
 
 

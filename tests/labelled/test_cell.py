@@ -140,7 +140,7 @@ def test_small_data_are_learned_from_without_a_warning():
 
 @pytest.mark.slow
 def test_hundred_classes_are_learned_from_by_all_without_a_warning():
-    mine = study(describe(labelled(1600, 100)), feedback=tuple(RULES), learners=LEARNERS, repeats=1)
+    mine = study(describe(labelled(800, 100)), feedback=tuple(RULES), learners=LEARNERS, repeats=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for cell in mine.cells:

@@ -15,6 +15,8 @@ from bciigl.live.state import SessionState
 
 pytestmark = pytest.mark.slow
 
+DRAWN = "() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))"
+"""Waits until what has changed is drawn."""
 SIZES = [(390, 844), (844, 390), (1366, 768), (1920, 1080), (800, 600)]
 CODE = "<img src=x onerror=hacked=1>"
 ATTACK = """<!doctype html><title>hostile</title><iframe src="http://{host}/monitor"></iframe>
@@ -125,6 +127,9 @@ def test_all_that_the_screen_says_is_in_its_window(chromium, tmp_path, language)
             page.wait_for_selector(f"body[data-view={view}]")
             for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
+                page.evaluate(
+                    "() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))"
+                )
                 box, footer = (page.locator(each).bounding_box() for each in ("#text", "footer"))
                 lowest = footer["y"] if kind is None else height
                 assert 0 <= box["x"] and box["x"] + box["width"] <= width + 1

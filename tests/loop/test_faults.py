@@ -418,7 +418,7 @@ def test_with_a_twentieth_of_the_frames_missing_as_much_is_learned(tmp_path):
     changes = {"task.trials": 150, "task.trials_per_run": 50, "evaluation.test_trials": 100}
     changes |= {"timing.isi": 3.0, "brain.noise": 0.1, "brain.region.size": 3}
     falls = []
-    for seed in range(10):
+    for seed in range(5):
         protocol = load("number_guessing", changes=changes | {"learners": ["ai_igl"], "seed": seed})
         frames, rng = timetable(protocol, 50).frames(1.5), np.random.default_rng(seed)
         lost = {
@@ -431,5 +431,5 @@ def test_with_a_twentieth_of_the_frames_missing_as_much_is_learned(tmp_path):
             for each in ({}, lost)
         )
         falls.append(whole - lossy)
-    # Measured: a gain of about one point, with a standard error of about one.
-    assert np.mean(falls) < 3.0
+    # Measured over ten: a gain of one point, with a standard error of one; so of 1.4 over five.
+    assert np.mean(falls) < 3.2

@@ -158,10 +158,10 @@ def test_damaged_results_are_named(small, tmp_path):
 
 @pytest.mark.slow
 def test_the_published_procedure_follows_the_theorem():
-    rows = theory.sample_errors(Seed(1), 4, arms=[(PAPER, False)])
+    rows = theory.sample_errors(Seed(1), 2, arms=[(PAPER, False)])
     fit = theory.fitted(rows)
-    # Measured with 8 repeats: -1.3 and 3.0, with standard errors of 0.1 and 0.3; half as many
-    # repeats have half as much again, and three standard errors are allowed.
-    assert fit.slope == pytest.approx(-1.3, abs=0.35)
-    assert fit.power == pytest.approx(3.0, abs=1.4)
+    # Measured with 8 repeats: -1.3 and 3.0, with standard errors of 0.1 and 0.3; a quarter of the
+    # repeats have twice as much, and two to three standard errors are allowed.
+    assert fit.slope == pytest.approx(-1.3, abs=0.4)
+    assert fit.power == pytest.approx(3.0, abs=1.6)
     assert fit.constant < 1 and fit.last < fit.constant / 2
