@@ -19,7 +19,6 @@ from bciigl.study.as_published import (
     OUTCOMES,
     PublishedRow,
     PublishedStudy,
-    outcomes,
 )
 from bciigl.study.store import Results
 
@@ -122,9 +121,9 @@ def outcome_tables(rows: Sequence[PublishedRow]) -> list[Table]:
     ):
         shares = [np.mean([low <= each < high for each in row.accuracies]) for row in mine]
         lines.append([f"repeats with {words}", *(f"{100 * each:.0f} %" for each in shares)])
-    counted = [outcomes(row.options) for row in mine]
+    became = [[each for one in row.outcomes for each in one] for row in mine]
     for outcome, words in OUTCOMES.items():
-        cells = (f"{100 * each[outcome] / sum(each.values()):.0f} %" for each in counted)
+        cells = (f"{100 * each.count(outcome) / len(each):.0f} %" for each in became)
         lines.append([f"options that were {words}", *cells])
     head = ["noise", *(f"{row.noise:g}" for row in mine)]
     return [Table(head, lines, "AI-IGL as published, on the released arrays")]

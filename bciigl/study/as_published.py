@@ -4,9 +4,10 @@ Each arm departs from the released code in one thing, so that the table shows wh
 figures is the method, what is the optimiser, and what is the data.
 """
 
+import csv
 import hashlib
 import json
-from collections import Counter
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from scipy.stats import rankdata
 
 from bciigl import __version__
 from bciigl.base.errors import did_you_mean
+from bciigl.base.files import written_file
 from bciigl.base.registry import LEARNERS
 from bciigl.base.seeds import Seed
 from bciigl.base.threads import one_thread
@@ -30,7 +32,7 @@ from bciigl.recording.truth import Session, Truth
 from bciigl.study.cell import ONE_AT_A_TIME, versions
 from bciigl.study.grid import Entry, StudyError, key_of
 from bciigl.study.learning import Sessions, select
-from bciigl.study.published import published
+from bciigl.study.published import DATA, published
 from bciigl.study.released import TEST_RUNS, TRAIN_RUNS, released_arrays
 from bciigl.study.results import EntryResult, Finished, Kept
 from bciigl.study.rows import Scored
@@ -44,6 +46,9 @@ FOUND = 0.9
 """An option is found if its matches are ranked above mismatches this often."""
 DRIFT = 1 / 6
 """An option is lost if what f calls a match changed by this share of the test trials."""
+COLUMNS = ("arm", "noise", "learner", "tested", "repeat", "accuracy", "options")
+COMMITTED = DATA / "table2_as_published.csv"
+"""The results of the full run; data/README.md has its command and versions."""
 OUTCOMES = {
     "kept": "found and kept",
     "lost": "found, and lost while others were trained",
@@ -121,12 +126,6 @@ class Option(Kept):
             return "not found"
         moved = abs(self.above_in_the_end - self.above) > DRIFT
         return "lost" if moved or self.found_in_the_end < FOUND else "kept"
-
-
-def outcomes(repeats: Sequence[Sequence[Option]]) -> Counter[str]:
-    """Return how often options had each of the `OUTCOMES`."""
-    found = Counter(each.outcome for options in repeats for each in options)
-    return Counter({name: found[name] for name in OUTCOMES})
 
 
 class PublishedResult(Finished):
@@ -292,7 +291,7 @@ def _ranked_above(scores: np.ndarray, match: np.ndarray) -> float:
 class PublishedRow(Scored):
     """What an arm reaches at a noise level, in percent, beside the published figure.
 
-    `options` has, for each repeat, what became of each option.
+    `outcomes` has, for each repeat, what became of each option: one of `OUTCOMES`.
     """
 
     arm: str
@@ -302,21 +301,20 @@ class PublishedRow(Scored):
     accuracy: Mean
     accuracies: list[float]
     published: Any = None
-    options: list[list[Option]] = field(default_factory=list)
+    outcomes: list[list[str]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
         return {
             **{name: getattr(self, name) for name in ("arm", "noise", "learner", "control")},
             **self.scores(),
-            "accuracies": self.accuracies,
-            "options": [[each.model_dump() for each in one] for one in self.options],
+            **{"accuracies": self.accuracies, "outcomes": self.outcomes},
         }
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> "PublishedRow":
         """Return the row that `as_dict` gave."""
-        names = ("arm", "noise", "learner", "control", "options")
+        names = ("arm", "noise", "learner", "control", "outcomes")
         found = {name: document[name] for name in names} | cls.read_scores(document)
         return TypeAdapter(cls).validate_python(found)
 
@@ -377,15 +375,8 @@ class PublishedStudy:
                 done = [results[each.key] for each in cells if each.key in results]
                 for place, entry in enumerate(cells[0].entries if done else ()):
                     mine = [accuracy(each.results[place].confusion) for each in done]
-                    table.append(
-                        PublishedRow(
-                            **{"arm": arm, "noise": noise, **entry._asdict()},
-                            accuracy=within(mean_of(mine), 0.0),
-                            accuracies=mine,
-                            published=published(NAME, entry.learner, noise),
-                            options=[each.options for each in done],
-                        )
-                    )
+                    became = [[option.outcome for option in each.options] for each in done]
+                    table.append(_row(arm, noise, entry, mine, became))
         return table
 
     def read_row(self, document: Any) -> PublishedRow:
@@ -393,18 +384,41 @@ class PublishedStudy:
         return PublishedRow.read(document)
 
 
-def table_lines(rows: Sequence[PublishedRow]) -> list[dict[str, str]]:
-    """Return a line for each repeat, as data/table2_as_published.csv has them."""
-    return [
-        {
-            **{"arm": row.arm, "noise": f"{row.noise:g}", "learner": row.learner},
-            **{"tested": row.control or "", "repeat": str(repeat), "accuracy": f"{right:.4f}"},
-            "options": " ".join(each.outcome.replace(" ", "_") for each in options),
-        }
+def _row(
+    arm: str, noise: float, entry: Entry, accuracies: list[float], outcomes: list[list[str]]
+) -> PublishedRow:
+    mean = within(mean_of(accuracies), 0.0)
+    paper = published(NAME, entry.learner, noise)
+    return PublishedRow(arm, noise, entry.learner, entry.control, mean, accuracies, paper, outcomes)
+
+
+def write_table(rows: Sequence[PublishedRow], path: str | os.PathLike) -> None:
+    """Write a table with a line for each repeat, as data/table2_as_published.csv."""
+    lines = [
+        [row.arm, row.noise, row.learner, row.control or "", repeat, right, "; ".join(became)]
         for row in rows
-        for repeat, (right, options) in enumerate(
-            zip(row.accuracies, row.options, strict=True), start=1
+        for repeat, (right, became) in enumerate(
+            zip(row.accuracies, row.outcomes, strict=True), start=1
         )
+    ]
+    with written_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+
+
+def read_table(path: str | os.PathLike = COMMITTED) -> list[PublishedRow]:
+    """Return the rows of a table that `write_table` wrote, by default that of the full run."""
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for each in lines:
+        groups.setdefault(tuple(each[name] for name in COLUMNS[:4]), []).append(each)
+    return [
+        _row(
+            *(arm, float(noise), Entry(learner, way or None)),
+            [float(each["accuracy"]) for each in mine],
+            [each["options"].split("; ") if each["options"] else [] for each in mine],
+        )
+        for (arm, noise, learner, way), mine in groups.items()
     ]
 
 
