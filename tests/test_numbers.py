@@ -139,10 +139,7 @@ def shown_after_the_command(text: str) -> str | None:
 
 
 def notebook_tables() -> dict[str, list[list[str]]]:
-    """Return the tables that the notebook shows, by the first word of their heads.
-
-    Outputs of older versions have ids of learners where they now have names.
-    """
+    """Return the longest tables that the notebook shows, by the first word of their heads."""
     notebook = json.loads((ROOT / "notebooks" / "table2.ipynb").read_text())
     html = [
         "".join(output.get("data", {}).get("text/html", ""))
@@ -150,13 +147,7 @@ def notebook_tables() -> dict[str, list[list[str]]]:
         for output in cell.get("outputs", [])
     ]
     tables = [table for each in html for table in html_tables(each, indents=True)]
-    return {table[0][0]: [[named(row[0]), *row[1:]] for row in table] for table in tables}
-
-
-def named(label: str) -> str:
-    """Return the label of a row, a learner and perhaps its control, with the learner's name."""
-    learner, *control = label.split(", ")
-    return ", ".join([learner_name(learner), *control])
+    return {table[0][0]: table for table in sorted(tables, key=len)}
 
 
 def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, list[str]]:

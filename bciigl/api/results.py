@@ -43,6 +43,8 @@ class Results(Mapping[str, Result]):
 
     def __getitem__(self, learner_id: str) -> Result:
         """Return what a learner made of it."""
+        if learner_id not in self._found:
+            raise KeyError(f"{learner_id!r}: there are results of {', '.join(self._found)}")
         return self._found[learner_id]
 
     def __iter__(self) -> Iterator[str]:
@@ -159,6 +161,7 @@ def learn(
         options = dataset.protocol.task.options
         seed = dataset.protocol.seed if seed is None else seed
         learners = learners or learning.session_learners(dataset.protocol, sessions)
+    learners = [learners] if isinstance(learners, str) else learners
     wanted = learning.learners_for(sessions, learners)
     how: dict[str, Any] = {"seed": seed or 0, "one_right": not several_right, "report": report}
     found: dict[Any, Results] = {

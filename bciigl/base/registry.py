@@ -10,6 +10,7 @@ where ``MY_LEARNER`` is a `Specification` whose id is the entry point's name.
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,6 +62,13 @@ class Registry:
             found.setdefault(point.name, point)
         return found
 
+    def _called(self, name: object) -> str:
+        """Return a hint at the id of what has this plain name, or ``""``."""
+        for each in self.all():
+            if _plain(name) in (_plain(each.name), _plain(each.short_name)):
+                return f"; its id is {each.id!r}"
+        return ""
+
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of all that are installed."""
@@ -92,7 +100,7 @@ class Registry:
     def get(self, name: str) -> Specification:
         """Return a specification; `BciiglError` if there is none, or if it cannot be loaded."""
         if name not in self._found:
-            near = did_you_mean(name, self.ids)
+            near = did_you_mean(name, self.ids) or self._called(name)
             known = ", ".join(self.ids)
             raise BciiglError(f"{self.kind} must be one of {known}, got {name!r}{near}")
         point = self._found[name]
@@ -106,6 +114,10 @@ class Registry:
                 f"told one of {', '.join(map(repr, _TOLD))}"
             )
         return found
+
+
+def _plain(name: object) -> str:
+    return re.sub(r"\W+", " ", str(name)).strip().lower()
 
 
 def _is_own(point: EntryPoint) -> bool:

@@ -43,7 +43,7 @@ class Finding:
     needed: bool = False
 
 
-@click.command()
+@click.command(short_help="Check that this computer has what bciigl needs.")
 @json_option
 def doctor(as_json: bool) -> None:
     """Check that this computer has what bciigl needs, and say how to mend what it has not.

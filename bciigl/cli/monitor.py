@@ -10,7 +10,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.cli.pages import page_options, pages
 
 
-@click.command()
+@click.command(short_help="Watch a recorded session again.")
 @click.argument("dataset", type=click.Path())
 @click.option(
     "--speed", type=float, default=20.0, show_default=True, help="How many times as fast."

@@ -28,7 +28,7 @@ START = 60.0
 """Seconds in which a simulated scanner should be ready."""
 
 
-@click.command()
+@click.command(short_help="Rehearse an experiment at your desk.")
 @click.argument("protocol", default=DEFAULT)
 @click.option("--speed", type=float, default=1.0, help="How many times as fast as a real scanner.")
 @click.option("--noise", type=float, help="Share of a real brain's noise (brain.noise).")

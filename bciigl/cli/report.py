@@ -12,7 +12,7 @@ from bciigl.cli.output import echo, json_option, path_option, warn
 from bciigl.cli.progress import steps
 
 
-@click.command()
+@click.command(short_help="Write the report of a session or a study.")
 @click.argument("source", metavar="DIR", type=click.Path())
 @path_option(
     "--out",

@@ -14,7 +14,7 @@ from bciigl.cli.real import real
 from bciigl.cli.theory import theory
 
 
-@click.group()
+@click.group(short_help="Reproduce the paper's tables and theory.")
 def reproduce() -> None:
     """Reproduce the paper's tables beside its figures, its theory, or games with real brains."""
 

@@ -25,6 +25,8 @@ def about_arrays(about: dict[str, Any]) -> Iterator[str]:
     if about.get("mixed_people"):
         people = len(about["mixed_people"])
         yield f"{people} people mixed in training and test; verdicts assume one person"
+    if not about["test_trials"]:
+        yield "accuracies need labelled test trials: the arrays test_context and test_label"
     if about["normalised"]:
         other = "; feedback is not: it has another number of features"
         left = "" if "feedback" in about["normalised"] else other
@@ -35,7 +37,7 @@ def trials(found: dict[str, Any]) -> str:
     """Say what was learned from and tested on."""
     tested = found["test_trials"]
     said = f"{found['trials']} trials of {found['actions']} options to learn from"
-    return f"{said}, {tested} others to test" if tested else f"{said}; no test labels"
+    return f"{said}, {tested} others to test" if tested else f"{said}, no labelled test trials"
 
 
 def centred(found: dict[str, Any]) -> str:

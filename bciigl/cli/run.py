@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bciigl.recording import Dataset
 
 
-@click.command()
+@click.command(short_help="Run an experiment live, at a scanner.")
 @click.argument("protocol", required=False)
 @path_option("--volumes", "Where the scanner, or bciigl scan, writes volumes.")
 @click.option("--lsl", metavar="NAME", help="Take the region's values from this LSL stream.")

@@ -13,7 +13,7 @@ from bciigl.base.errors import BciiglError
 from bciigl.cli.output import notice, path_option, protocol_of, set_option, warn
 
 
-@click.command()
+@click.command(short_help="Simulate a scanner and the person in it.")
 @click.argument("protocol")
 @path_option("--to", "Write volumes here.", required=True)
 @click.option(

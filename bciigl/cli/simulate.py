@@ -33,7 +33,7 @@ LIVE_SPEED = 20.0
 """How many times as fast as a scanner a session is that is watched."""
 
 
-@click.command()
+@click.command(short_help="Simulate a session, and learn from it.")
 @click.argument("protocol", required=False)
 @click.option("--noise", type=float, help="Share of a real brain's noise (brain.noise).")
 @click.option("--trials", type=int, help="How many trials to learn from (task.trials).")

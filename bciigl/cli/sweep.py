@@ -22,7 +22,7 @@ vary_option = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="Simulate an experiment over a grid.")
 @click.argument("protocol", default="number_guessing")
 @shared.study_options
 @vary_option

@@ -70,3 +70,18 @@ def test_entry_points_that_are_broken_are_named_and_left_out_of_lists(monkeypatc
     assert "learner 'gone' cannot be loaded: no module named other" in caplog.text
     with pytest.raises(BciiglError, match="other:ODD should be a Specification with that id"):
         registry.get("odd")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("supervised", "ceiling"),
+        ("Perception transfer, no labels", "transfer"),
+        ("nobody", None),
+    ],
+)
+def test_a_plain_name_leads_to_the_id(name, expected):
+    with pytest.raises(BciiglError) as error:
+        LEARNERS.get(name)
+    assert ("its id is" in str(error.value)) is bool(expected)
+    assert not expected or f"its id is '{expected}'" in str(error.value)

@@ -140,7 +140,8 @@ def test_numbers_are_finite_even_where_nothing_can_be_learned(bciigl, npz, array
 
 def test_without_test_set_there_is_no_accuracy(bciigl, npz):
     path = npz(**BLIND)
-    assert "; no test labels" in bciigl("learn", path, "--learner", "ai_igl").stdout
+    text = bciigl("learn", path, "--learner", "ai_igl").stdout
+    assert "no labelled test trials" in text and "the arrays test_context and test_label" in text
     found = document(bciigl("learn", path, "--learner", "ai_igl", "--json").stdout)
     assert found["learners"]["ai_igl"]["accuracy"] is None
     assert found["test_trials"] == 0

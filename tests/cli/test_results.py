@@ -30,7 +30,10 @@ def test_columns_stand_below_each_other_and_what_is_not_known_is_a_dash(capsys):
     told = capsys.readouterr().out
     verdict, about, table, more = told.split("\n\n")
     assert verdict == "No verdict: only learners that are told rewards or labels have learned."
-    assert about == "4 trials of 3 options to learn from; no test labels"
+    assert about.splitlines() == [
+        "4 trials of 3 options to learn from, no labelled test trials",
+        "accuracies need labelled test trials: the arrays test_context and test_label",
+    ]
     assert more == "Details: bciigl learn x.npz -v\n"
     head, *rows, chance = table.splitlines()
     names = ["AI-IGL as published,", "contextual bandit, t", "supervised, told the"]
