@@ -8,6 +8,7 @@ same seed. All others have simpler noise: see `Background`.
 import os
 import queue
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ class SimulatedScanner:
         seed = Seed(self.protocol.seed)
         self._background = Background(self.brain.subject, self.protocol.brain.noise, seed)
         self._messages: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self._later: list[tuple[str, dict[str, Any]]] = []  # messages about another run
         self._here = False  # whether there is a session
         counts = trials_per_run(self.protocol, session_trials(self.protocol)["train"])
         self._runs = {RunId("train", run): count for run, count in enumerate(counts, start=1)}
@@ -103,12 +105,13 @@ class SimulatedScanner:
         with listener as self._listener:
             self._notify("waiting for a session")
             while left or self._here:
-                what, content = self._messages.get()
+                what, content = self._later.pop(0) if self._later else self._messages.get()
                 self._greet_or_part(what)
                 place = RunId(content.get("session", ""), content.get("run", 0))
                 if what == "run" and place in left:
                     self._notify(f"run {place.run} of {len(self._runs)}")
-                    self._scan(place)
+                    later, self._later = self._later, []
+                    self._scan(place, later)
                     del left[place]
                 elif what == "show":
                     self._tell_shown(content, None)  # of a run that is over
@@ -117,13 +120,16 @@ class SimulatedScanner:
         if what in ("hello", "closed"):
             self._here = what == "hello"
 
-    def _scan(self, place: RunId) -> None:
+    def _scan(self, place: RunId, told: Iterable[tuple[str, dict[str, Any]]] = ()) -> None:
+        self._place = place
         run = _Run(self.brain, self._source, place, self._runs[place])
         rng = run_seed(self.protocol.seed, *place).rng("rest of the brain")
         motion = HeadMovement(self._motion, self.brain.subject, rng) if self._motion else None
         tr, dummies = self.protocol.timing.tr, self.protocol.live.dummies
         self._zero = time.monotonic() + dummies * tr / self._speed
         self._shown: list[tuple[float, float, dict[str, Any]]] = []
+        for each in told:
+            self._hear(*each)
         for index in range(-dummies, run.frames):
             self._listen_until((index + 1) * tr)
             volume = self._background.draw(rng)
@@ -150,21 +156,38 @@ class SimulatedScanner:
         except queue.Empty:
             return
         self._greet_or_part(what)
-        if what == "show":
+        self._hear(what, content)
+
+    def _hear(self, what: str, content: dict[str, Any]) -> None:
+        """Take notice of a message about this run; keep one about another for later."""
+        if what in ("run", "show") and content.get("run") != self._place.run:
+            self._later.append((what, content))
+        elif what == "show":
             self._shown.append((content["onset"], self._now(), content))
         elif what == "closed":
+            self._later.clear()
             # A screen that is gone shows nothing of what was still to come.
             self._shown = [each for each in self._shown if each[0] <= self._now()]
 
     def _let_happen(self, run: "_Run", sampled: float) -> None:
         """Let the person see what is shown before a frame is sampled."""
         began = time.monotonic()
-        while self._speed > 1 and self._here and run.expects(sampled, self._shown):
+        self._see(run, sampled)
+        while self._waits() and run.expects(sampled, self._shown):
             left = HOLD - (time.monotonic() - began)
             if left <= 0:
                 break
             self._listen(left)
+            # At once: a session that was resumed asks again, and waits for the answer.
+            self._see(run, sampled)
         self._zero += time.monotonic() - began  # time stood still
+
+    def _waits(self) -> bool:
+        """Tell whether there is a session to wait for, which is in this run."""
+        return self._speed > 1 and self._here and not self._later
+
+    def _see(self, run: "_Run", sampled: float) -> None:
+        """Let the person see what was shown before a frame is sampled, and tell the session."""
         for planned, told, content in sorted(self._shown, key=lambda each: each[0]):
             onset = content.get("seen")
             if onset is None:
@@ -181,8 +204,8 @@ class SimulatedScanner:
                 self._listener.send("key", planned=planned, **key._asdict())
 
     def _tell_shown(self, content: dict[str, Any], onset: float | None) -> None:
-        kind, planned = content["kind"], content["onset"]
-        self._listener.send("shown", kind=kind, planned=planned, onset=onset)
+        about = {"run": content["run"], "kind": content["kind"], "planned": content["onset"]}
+        self._listener.send("shown", **about, onset=onset)
 
 
 class _Run:
@@ -201,10 +224,11 @@ class _Run:
         self._guesses = [NO_GUESS] * trials
         self._cued: set[int] = set()
         self._seen: dict[tuple[str, float], float | None] = {}
+        self._answered: set[tuple[str, float]] = set()  # seen, or too late to be seen
 
     def expects(self, sampled: float, shown: list[tuple[float, float, dict[str, Any]]]) -> bool:
         """Tell whether something is planned just before a frame that nobody has shown yet."""
-        told = {*self._seen, *((each["kind"], each["onset"]) for *_, each in shown)}
+        told = {*self._answered, *((each["kind"], each["onset"]) for *_, each in shown)}
         return any(
             sampled - self.scanner.tr <= event[1] < sampled
             and event not in told
@@ -218,6 +242,7 @@ class _Run:
         in_time = event in self._planned and onset <= content["latest"]
         if in_time and event not in self._seen:
             self._seen[event] = self._see(*event, content["content"], onset)
+        self._answered.add(event)
         return self._seen.get(event)
 
     def _see(self, kind: str, planned: float, shown: Any, onset: float) -> float | None:

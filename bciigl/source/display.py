@@ -226,7 +226,7 @@ class RehearsalDisplay(ClockDisplay):
         waits: bool = True,
     ) -> None:
         super().__init__(keep, elapsed, draw)
-        self._is_drawn, self._waits = is_drawn, waits
+        self._is_drawn, self._waits, self._run_number = is_drawn, waits, 0
         self._drawing, self._drew = False, NEVER
         self._latest: dict[Planned, float] = {}  # of events that are drawn
         self._scanner = None if address is None else connect(address, self._heard)
@@ -235,6 +235,7 @@ class RehearsalDisplay(ClockDisplay):
         """Ask the scanner to begin a run, unless it has."""
         super().begin_run(session, run, past)
         self._latest.clear()
+        self._run_number = run
         if not self._send("run", session=session, run=run) and not past:
             raise BciiglError("the simulated scanner has stopped: there are no volumes to come")
 
@@ -273,6 +274,7 @@ class RehearsalDisplay(ClockDisplay):
     def _show_person(self, event: Event, latest: float, seen: float | None = None) -> None:
         """Let the simulated person see an event, by default as planned."""
         content = {"kind": event.kind, "onset": event.onset, "content": event.content}
+        content["run"] = self._run_number
         content |= {} if seen is None else {"seen": round(seen, 3)}
         if not self._send("show", **content, latest=latest):
             self.seen((event.kind, event.onset), None)
@@ -287,6 +289,8 @@ class RehearsalDisplay(ClockDisplay):
         return self._scanner is not None and self._scanner.send(what, **content)
 
     def _heard(self, what: str, content: dict[str, Any]) -> None:
+        if what == "shown" and content["run"] != self._run_number:
+            return  # of a run that is over
         if what == "shown":
             self.seen((content["kind"], content["planned"]), content["onset"])
         elif what == "key" and ("judgment", content["planned"]) not in self._latest:

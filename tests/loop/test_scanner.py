@@ -1,5 +1,8 @@
 """The simulated scanner: what it writes, and how the person reacts to what is shown."""
 
+import queue
+import time
+
 import nibabel
 import numpy as np
 import pytest
@@ -17,6 +20,8 @@ from bciigl.source.channel import connect, find_scanner
 from bciigl.source.exported import Background, HeadMovement
 from bciigl.source.realign import Realigner
 from bciigl.source.volumes import VolumeReader
+
+LONG = 20.0  # seconds, in which an answer surely comes
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +87,7 @@ def test_person_reacts_to_what_is_shown_and_the_truth_is_beside_the_volumes(tmp_
 def test_what_comes_too_late_is_not_seen_and_nothing_is_seen_twice(tmp_path):
     times = {"timing__tr": 0.1, "timing__event": 0.1, "timing__isi": 0.1, "timing__burn_in": 0.3}
     protocol, answers = short(task__trials=2, **times), []
-    cue = {"kind": "imagination", "content": None}
+    cue = {"run": 1, "kind": "imagination", "content": None}
     first, second = timetable(protocol, 2).onsets["imagination"].tolist()
     with scanning(protocol, tmp_path, speed=1.0) as thread:
         scanner = connect(find_scanner(tmp_path), lambda *each: answers.append(each))
@@ -96,6 +101,48 @@ def test_what_comes_too_late_is_not_seen_and_nothing_is_seen_twice(tmp_path):
         scanner.close()
     found = [(each["planned"], each["onset"]) for what, each in answers if what == "shown"]
     assert found == [(first, None), (0.5, None), (second, second), (second, second)]
+
+
+def count_until_still(folder):
+    """Return how many volumes there are when no more come."""
+    before = -1
+    while before != (before := len(list(folder.glob("*.nii")))):
+        time.sleep(0.3)
+    return before
+
+
+def test_a_session_that_asks_again_is_answered_while_the_scanner_waits(tmp_path):
+    # As one does that was resumed: it waits for this answer, and the scanner for what comes next.
+    protocol, answers = short(task__trials=2), queue.Queue()
+    onsets = timetable(protocol, 2).onsets
+    cue = {"run": 1, "kind": "imagination", "content": None, "latest": 99.0}
+    with scanning(protocol, tmp_path, speed=200.0):
+        scanner = connect(find_scanner(tmp_path), lambda *each: answers.put(each))
+        scanner.send("run", session="train", run=1)
+        for _ in range(2):
+            scanner.send("show", **cue, onset=onsets["imagination"][0])
+            what, content = answers.get(timeout=LONG)
+            assert (what, content["onset"]) == ("shown", onsets["imagination"][0])
+            # It waits for the guess to be shown.
+            frames = np.ceil(onsets["perception"][0] / protocol.timing.tr - 0.5)
+            assert count_until_still(tmp_path) == frames
+        scanner.close()
+
+
+def test_a_session_that_is_in_the_next_run_is_not_waited_for(tmp_path):
+    protocol, answers = short(), queue.Queue()
+    onset = timetable(protocol, 3).onsets["imagination"][0]
+    with scanning(protocol, tmp_path, speed=200.0):
+        scanner = connect(find_scanner(tmp_path), lambda *each: answers.put(each))
+        scanner.send("run", session="train", run=1)
+        waiting = count_until_still(tmp_path)
+        cue = {"run": 2, "kind": "imagination", "content": None, "latest": 99.0, "onset": onset}
+        scanner.send("run", session="train", run=2)
+        scanner.send("show", **cue)
+        what, content = answers.get(timeout=LONG)
+        assert (what, content["run"], content["onset"]) == ("shown", 2, onset)
+        assert len(list(tmp_path.glob("*run-01*.nii"))) > waiting
+        scanner.close()
 
 
 def test_separate_recordings_have_no_scanner(tmp_path):

@@ -213,13 +213,16 @@ def test_rehearsal_shows_events_to_the_scanner(scanner, tmp_path):
     assert [scanner.heard.get(timeout=LONG) for _ in range(3)] == [
         ("hello", {}),
         ("run", {"session": "train", "run": 2}),
-        ("show", {"kind": "perception", "onset": 9.25, "content": "b", "latest": 15.25}),
+        ("show", {"kind": "perception", "onset": 9.25, "content": "b", "run": 2, "latest": 15.25}),
     ]
-    scanner.send("shown", kind="perception", planned=9.25, onset=9.5)
+    scanner.send(
+        "shown", run=1, kind="perception", planned=9.25, onset=1.0
+    )  # of a run that is over
+    scanner.send("shown", run=2, kind="perception", planned=9.25, onset=9.5)
     assert display.onset(("perception", 9.25)) == 9.5
     scanner.send("key", planned=15.5, match=True, seconds=0.5)
     display.show(JUDGMENT, 16.0)
-    scanner.send("shown", kind="judgment", planned=15.5, onset=None)
+    scanner.send("shown", run=2, kind="judgment", planned=15.5, onset=None)
     assert display.onset(("judgment", 15.5)) is None
     assert display.keys == {15.5: KeyPress(True, 0.5)}
     assert lines == [
