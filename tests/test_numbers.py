@@ -10,8 +10,10 @@ from labelled_files import write_images, write_npz
 from studies import TINY_OPTIONS
 from tables import by_detail, cells, html_tables, text_tables
 
+from bciigl.report.as_published import outcome_tables, published_tables
 from bciigl.report.study_tables import learner_name
 from bciigl.report.table import Table
+from bciigl.study.as_published import read_table
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "bciigl reproduce table2"
@@ -138,16 +140,20 @@ def shown_after_the_command(text: str) -> str | None:
     return None
 
 
-def notebook_tables() -> dict[str, list[list[str]]]:
-    """Return the longest tables that the notebook shows, by the first word of their heads."""
+def notebook_html() -> list[list[list[str]]]:
+    """Return the tables that the notebook shows."""
     notebook = json.loads((ROOT / "notebooks" / "table2.ipynb").read_text())
     html = [
         "".join(output.get("data", {}).get("text/html", ""))
         for cell in notebook["cells"]
         for output in cell.get("outputs", [])
     ]
-    tables = [table for each in html for table in html_tables(each, indents=True)]
-    return {table[0][0]: table for table in sorted(tables, key=len)}
+    return [table for each in html for table in html_tables(each, indents=True)]
+
+
+def notebook_tables() -> dict[str, list[list[str]]]:
+    """Return the longest of these tables by the first word of their heads."""
+    return {table[0][0]: table for table in sorted(notebook_html(), key=len)}
 
 
 def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, list[str]]:
@@ -173,6 +179,18 @@ def missing_from(text: str, tables: dict[str, list[list[str]]]) -> tuple[int, li
                 if rows.get(key, {}).get(level) != value:
                     missing.append(f"{', '.join(filter(None, key))} at {level}: {value}")
     return count, missing
+
+
+def test_notebook_and_documentation_show_the_kept_table_of_the_published_procedure():
+    kept = read_table()
+    tables = [*published_tables(kept), *outcome_tables(kept)]
+    shown = [[[row[0].strip(), *row[1:]] for row in each] for each in notebook_html()]
+    page = (ROOT / "docs" / "studies.md").read_text()
+    for table in tables:
+        rows = [[label.strip(), *values] for label, *values in table.rows]
+        assert [list(table.head), *rows] in shown
+        for row in rows:
+            assert f"{' | '.join(row)} |" in page
 
 
 def test_the_documentation_shows_the_table_of_the_notebook():

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from bciigl.base.arrays import read_arrays
 from bciigl.base.errors import BciiglError, did_you_mean
-from bciigl.base.progress import Notify, silent
+from bciigl.base.progress import Notify, Progress, silent
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn import interactions as inputs
 from bciigl.learn.diagnose import Verdict
@@ -253,23 +253,42 @@ def learn_with(
     """Fit learners (`learners_for`) one after the other, as `learn_from` does."""
     results, person = [], "".join(f"person {each}: " for each in people_of(sessions))
     for each in learners:
-        report(f"{person}learning with {LEARNERS.get(each).name}")
+        step = f"{person}learning with {LEARNERS.get(each).name}"
+        report(step)
         try:
-            results.append(learn_from(sessions, each, **how))
+            results.append(learn_from(sessions, each, progress=_tenths(report, step), **how))
         except InputError as error:
             raise InputError(f"{person}{each}: {error}") from error
     return results
 
 
+def _tenths(report: Notify, step: str) -> Progress:
+    """Return a function that reports every tenth of a step that takes minutes."""
+    told = 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        if told < (tenth := 10 * done // total) < 10:
+            told = tenth
+            report(f"{step}: {10 * tenth} %")
+
+    return progress
+
+
 def learn_from(
-    sessions: Sessions, learner: str | Specification, *, one_right: bool = True, seed: int = 0
+    sessions: Sessions,
+    learner: str | Specification,
+    *,
+    one_right: bool = True,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> Result:
     """Fit one learner to recorded interactions, and test it where there is a test set.
 
     Test contexts are centred by the mean of their own run where runs are known, otherwise by the
     training mean. `one_right` says whether exactly one action is right for each context, `seed` is
-    that of learners that draw random numbers. Trials of several people are refused: see
-    `bciigl.study.recorded.by_person`.
+    that of learners that draw random numbers. Those that take minutes call `progress`. Trials of
+    several people are refused: see `bciigl.study.recorded.by_person`.
     """
     if len(people := people_of(sessions)) > 1:
         raise InputError(f"the trials are of {len(people)} people: take each apart by by_person")
@@ -278,7 +297,8 @@ def learn_from(
         learners_for(sessions, [learner])
         learner = LEARNERS.get(learner)
     train, truth = sessions["train"]
-    fitted = fit_learner(learner, train, truth, one_right=one_right, seed=seed)
+    how: dict[str, Any] = {"one_right": one_right, "seed": seed, "progress": progress}
+    fitted = fit_learner(learner, train, truth, **how)
     test, truth = sessions.get("test", (None, None))
     if test is None or truth is None or truth.meant is None:
         return Result(learner.id, fitted)
@@ -307,6 +327,7 @@ def fit_learner(
     *,
     one_right: bool = True,
     seed: int = 0,
+    progress: Progress = silent,
 ) -> BaseEstimator:
     """Return a learner fitted to interactions, and to that part of the truth that it is told."""
     parameters = {"n_actions": given.n_actions, "match_rate": given.match_rate}
@@ -317,7 +338,9 @@ def fit_learner(
         raise InputError(f"{learner.id} must be told each trial's {learner.told}")
     if truth is not None and learner.told == "label":
         return made.fit(given.context, truth.meant, run=given.run)
-    how = {"propensity": given.propensity, "run": given.run}
+    how: dict[str, Any] = {"propensity": given.propensity, "run": given.run}
+    if "progress" in inspect.signature(made.fit).parameters:
+        how["progress"] = progress
     if truth is not None and learner.told == "reward":
         return made.fit(given.context, given.action, truth.match, **how)
     return made.fit(given.context, given.action, given.feedback, **how, catch=given.catch)

@@ -7,6 +7,7 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.domains.std import GenericObject
 from sphinx.util.docutils import SphinxDirective
 
 from bciigl.base.registry import AGENTS, LEARNERS, SOURCES
@@ -21,9 +22,22 @@ SHAPES = {"cube": Cube, "sphere": Sphere, "mask": Mask, "atlas": Atlas}
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directive ``protocol-fields``, and the role ``field`` that links to a field."""
-    app.add_object_type("field", "field", "pair: %s; protocol field", objname="protocol field")
+    app.add_object_type("field", "field", objname="protocol field")
+    app.add_directive_to_domain("std", "field", Field, override=True)
     app.add_directive("protocol-fields", ProtocolFields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class Field(GenericObject):
+    """A field, whose anchor has no dots: the search page could not find it."""
+
+    def add_target_and_index(self, name: str, sig: str, signode: Any) -> None:
+        """Let links, the index and the search lead to the field."""
+        anchor = nodes.make_id(f"field {name}")
+        signode["ids"].append(anchor)
+        self.state.document.note_explicit_target(signode)
+        self.indexnode["entries"].append(("pair", f"{name}; protocol field", anchor, "", None))
+        self.env.get_domain("std").note_object("field", name, anchor, location=signode)
 
 
 class ProtocolFields(SphinxDirective):

@@ -229,4 +229,4 @@ def test_real_recording_becomes_a_subject_that_measures_as_fmrisim_s(bciigl, tmp
     assert subject.noise.snr == pytest.approx(44.3, rel=0.1)
     assert subject.noise.sfnr == pytest.approx(84.6, rel=0.1)
     assert subject.noise.fwhm == pytest.approx(5.62, rel=0.05)
-    assert_agreement(subject, 24)
+    assert_agreement(subject, 16)

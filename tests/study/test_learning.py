@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from interactions import CLEAR, arrays_of, flat, session
 from bciigl.base.errors import BciiglError
 from bciigl.base.registry import LEARNERS, Specification
 from bciigl.learn import InputError
+from bciigl.learn.network_igl import ActionInclusiveNetwork
 from bciigl.recording.truth import Session
+from bciigl.study import learning
 from bciigl.study.learning import (
     ArraysError,
     check_arrays,
@@ -400,3 +403,19 @@ def test_catch_trials_are_no_guesses_where_there_are_no_propensities():
     found = matches_by_run(check_arrays({**REQUIRED, "run": DATA["run"], **known})["train"])
     assert sum(each.guesses for each in found) == (~catch).sum()
     assert all(each.uniform and each.matched == 0 for each in found)
+
+
+def test_learners_that_take_minutes_say_how_far_they_are(npz):
+    sessions, steps = load_arrays(npz(**DATA)), []
+    name = "ai_igl_network"
+    made = partial(ActionInclusiveNetwork, epochs=20, hidden=(4,))
+    found = learn_from(
+        sessions, replace(LEARNERS.get(name), make=made), progress=lambda *each: steps.append(each)
+    )
+    assert steps == [(each, 60) for each in range(1, 61)]
+    assert found.learner.epochs == 20
+    told = []
+    progress = learning._tenths(told.append, "learning")
+    for each in steps:
+        progress(*each)
+    assert told == [f"learning: {tenth}0 %" for tenth in range(1, 10)]
