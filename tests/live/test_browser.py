@@ -148,7 +148,7 @@ def check_against_dataset(shown, answers, out):
         for each, event in zip(mine, theirs, strict=True):
             late = event.onset - dataset_plan(dataset, event)
             # In a fast rehearsal time stands still while a page draws: all else is under a TR.
-            assert each["delay"] / 1000 <= late < dataset.protocol.timing.tr
+            assert each["delay"] / 1000 <= late + 1e-6 < dataset.protocol.timing.tr
         assert keys[theirs[0].trial - 1].match == (answers[mine[2]["id"]] == "1")
 
 
