@@ -134,7 +134,7 @@ def _refuse_most_outside(left: int, voxels: int, off_field: int) -> None:
 
 
 def _facts(method: str, inside: np.ndarray, voxels: int, reference: Image) -> dict[str, Any]:
-    """Return how large a region of so many voxels is in the brain, and where."""
+    """Return how large a region with this number of voxels is in the brain, and where."""
     left, affine = int(inside.sum()), reference.affine
     middle = np.argwhere(inside).mean(axis=0)
     lost, warnings = voxels - left, []
