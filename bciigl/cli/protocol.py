@@ -126,6 +126,8 @@ def _in_words(protocol: Protocol) -> Iterator[str]:
         f"{facts['trials']} trials{catch} in {runs}, {seconds};"
         f" the agent guesses {guess:g}{late} s into a trial"
     )
+    if not caveat(protocol):
+        yield f"noise: {protocol.brain.noise:g}, where 1 is a real brain's (brain.noise)"
     yield caveat(protocol) or (
         f"in a real scanner: {facts['scanner_hours']:.1f} h to learn,"
         f" {facts['test_scanner_hours']:.1f} h more to test"

@@ -1,6 +1,7 @@
 """`bciigl protocol check`."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 from heads import head
@@ -19,6 +20,7 @@ def test_valid_protocol_gets_a_summary(bciigl):
         "number_guessing: valid\n"
         "  3 options (7, 8, 9); guesses by chance match 33.3 % of the time\n"
         "  666 trials in 15 runs, 27 s each; the agent guesses 9 s into a trial\n"
+        "  noise: 0.05, where 1 is a real brain's (brain.noise)\n"
         "  in a real scanner: 5.0 h to learn, 3.5 h more to test\n"
         "  region: cube of 64 voxels (1728 mm3) around MNI (-38, -47, 45)\n"
         "  one trial, a character is 0.5 s:\n"
@@ -32,6 +34,8 @@ def test_valid_protocol_gets_a_summary(bciigl):
         "    judgment: 1.6 of one trial, 0.012 of the mean of one scanner hour\n"
     )
     assert not result.stderr
+    page = Path(__file__).parents[3] / "docs" / "protocols.md"
+    assert f"$ bciigl protocol check number_guessing\n{result.stdout}```" in page.read_text()
     assert ", voxel (14, 41," in bciigl("protocol", "check", "number_guessing", "-v").stdout
 
 
