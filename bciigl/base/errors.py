@@ -8,6 +8,14 @@ class BciiglError(Exception):
     """An error the user can correct; the command line shows its message and no traceback."""
 
 
+def needs(what: str, package: str, extra: str) -> BciiglError:
+    """Return the error that something needs a package, which an extra of bciigl installs.
+
+    With bciigl installed, pip only adds what the extra lacks.
+    """
+    return BciiglError(f"{what} needs {package}: pip install 'bciigl[{extra}]'")
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known spelling nearest to `word`, or ``""``."""
     known = {each.lower(): each for each in known}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import BciiglError, needs
 from bciigl.brain.images import Image, voxel_size
 from bciigl.brain.subject import FEWEST_BRAIN_VOXELS, Subject
 
@@ -132,8 +132,7 @@ def _simpleitk() -> ModuleType:
     try:
         import SimpleITK
     except ImportError as error:
-        message = "fitting a region needs SimpleITK: pip install 'bciigl[region]'"
-        raise RegistrationError(message) from error
+        raise needs("fitting a region", "SimpleITK", "region") from error
     return SimpleITK
 
 

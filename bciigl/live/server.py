@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import BciiglError, needs
 from bciigl.live.screen import ParticipantScreen
 
 LOOPBACK, PORT = "127.0.0.1", 8765
@@ -108,7 +108,7 @@ class Server:
         try:
             import uvicorn
         except ImportError as error:
-            raise BciiglError("pages need starlette: pip install 'bciigl[live]'") from error
+            raise needs("serving pages", "starlette", "live") from error
         self._pages, self._host = pages, host
         self._token = "" if _is_loopback(host) else secrets.token_urlsafe(16)
         self._socket = _listen(host, port)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import bciigl
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import BciiglError, needs
 from bciigl.source.volumes import write_whole
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class MosaicWriter:
         try:
             from pydicom.uid import generate_uid
         except ModuleNotFoundError as error:
-            raise BciiglError("writing DICOM needs pydicom: pip install 'bciigl[live]'") from error
+            raise needs("writing DICOM", "pydicom", "live") from error
         self._shape, self._slope = tuple(shape), slope
         self._side = math.ceil(math.sqrt(shape[2]))
         self.series = generate_uid(entropy_srcs=None if identity is None else [identity])

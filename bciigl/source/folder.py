@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from bciigl.base.errors import BciiglError
+from bciigl.base.errors import needs
 
 POLL = 0.25
 """Seconds from one look at the folder to the next, at least."""
@@ -47,8 +47,7 @@ class FolderWatcher:
         try:
             import watchdog.observers  # noqa: F401 (later is too late to say that it is missing)
         except ImportError as error:
-            install = "pip install 'bciigl[live]'"
-            raise BciiglError(f"watching a folder needs watchdog: {install}") from error
+            raise needs("watching a folder", "watchdog", "live") from error
         self.folder = Path(os.path.abspath(folder))
         self._warn = warn or (lambda what: _log("%s: %s", self.folder, what))
         self._events: queue.SimpleQueue[Path] = queue.SimpleQueue()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bciigl.base.errors import BciiglError, printable
+from bciigl.base.errors import BciiglError, needs, printable
 from bciigl.base.progress import silent
 from bciigl.brain.region import Region
 from bciigl.recording.trial import RunId
@@ -61,7 +61,7 @@ def load_pylsl() -> ModuleType:
         if not os.environ.get("LSLAPICFG"):
             pylsl.set_config_content(ON_THIS_MACHINE)
     except (ImportError, AttributeError, RuntimeError) as error:  # absent, old, without liblsl
-        raise BciiglError("LSL needs pylsl: pip install 'bciigl[lsl]'") from error
+        raise needs("LSL", "pylsl", "lsl") from error
     return pylsl
 
 

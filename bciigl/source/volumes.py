@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import nibabel
 import numpy as np
 
-from bciigl.base.errors import BciiglError, printable
+from bciigl.base.errors import BciiglError, needs, printable
 from bciigl.base.files import named_errors
 from bciigl.brain.images import dimensions
 
@@ -153,7 +153,7 @@ def _dicom_reader() -> "DicomReader":
     try:
         from bciigl.source.dicom import DicomReader
     except ModuleNotFoundError as error:
-        raise BciiglError("reading DICOM needs pydicom: pip install 'bciigl[live]'") from error
+        raise needs("reading DICOM", "pydicom", "live") from error
     return DicomReader()
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
+from bciigl.base.errors import BciiglError
 from bciigl.brain import load_subject
 from bciigl.brain.images import Image
 from bciigl.brain.registration import Fit, RegistrationError, brain_mask, register
@@ -138,5 +139,5 @@ def test_unknown_method_is_refused():
 
 def test_what_to_install_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "SimpleITK", None)
-    with pytest.raises(RegistrationError, match=r"needs SimpleITK: pip install 'bciigl\[region\]'"):
+    with pytest.raises(BciiglError, match=r"needs SimpleITK: pip install 'bciigl\[region\]'"):
         register(load_subject("brainiak"), participant(np.eye(4)))
