@@ -62,7 +62,7 @@ def table2(
 
     With --as-published it is learned by the procedure of the code that the authors released: their
     networks, on their arrays (--released) and on separate recordings of ours, beside arms that
-    depart from it in one thing each. That takes two hours on one core, a minute for each training.
+    depart from it in one thing each. That takes 90 minutes on two cores.
 
     What is finished is kept at once: if it is stopped, the same command resumes it.
     """
