@@ -228,7 +228,7 @@ class Mixture:
         """Return the log-likelihood ratio of reward, by the other trials, (trials,)."""
         data, (_, square) = self.data, self._squares
         action, taken = data.action, np.maximum(data.taken, 1)
-        sums, told = self._feedback_sums(data.feedback, reward)
+        sums, told = self._feedback_sums(data.feedback, reward, self.shared)
         rewarded = np.bincount(action, reward, data.n_actions)
         rest = np.maximum(taken[action] - 1, 1)
         share = (rewarded[action] - reward) / rest
@@ -241,13 +241,13 @@ class Mixture:
         variance = self.noise[1] * (1 + 1 / rest + 1 / np.maximum(told, 1))
         return ((1 + 1 / rest) * along + (share - 0.5) * length) / variance
 
-    def _feedback_sums(self, feedback: np.ndarray, reward: np.ndarray) -> tuple:
+    def _feedback_sums(self, feedback: np.ndarray, reward: np.ndarray, shared: bool) -> tuple:
         """Return what points along the reward, (actions, features), and how much it is told."""
         data = self.data
         sums = (self.acted * reward[:, None]).T @ feedback
         rewarded = np.bincount(data.action, reward, data.n_actions)
         told = rewarded * (1 - rewarded / np.maximum(data.taken, 1))
-        if self.shared:
+        if shared:
             sums = np.repeat(sums.sum(axis=0, keepdims=True), data.n_actions, axis=0)
             told = np.full(data.n_actions, told.sum())
         return sums, told
@@ -267,8 +267,25 @@ class Mixture:
         states = self._states(belief)
         sums = states.T @ context + shrinkage * prior
         means = sums / (states.sum(axis=0) + shrinkage)[:, None]
-        sums, told = self._feedback_sums(feedback, of_action(belief, self.data.action))
+        reward = of_action(belief, self.data.action)
+        sums, told = self._feedback_sums(feedback, reward, self.shared)
         return means, sums / (told + SHRINKAGE / 2)[:, None]
+
+    def directions_differ(self, belief: np.ndarray) -> tuple[float, float]:
+        """Return how much the reward's direction in feedback differs from action to action.
+
+        In SDs of chance, and as a share of all that feedback tells of the reward.
+        """
+        reward = of_action(belief, self.data.action)
+        sums, told = self._feedback_sums(self.data.feedback, reward, False)
+        some, (features,) = told > 0, sums.shape[1:]
+        if some.sum() < 2:
+            return 0.0, 0.0
+        of_each = ((sums[some] ** 2).sum(axis=1) / told[some]).sum() / self.noise[1]
+        of_all = (sums.sum(axis=0) ** 2).sum() / told.sum() / self.noise[1]
+        chance = features * (some.sum() - 1)
+        differ = of_each - of_all - chance
+        return differ / np.sqrt(2 * chance), differ / max(differ + of_all - features, 1e-12)
 
     def unexplained(
         self, belief: np.ndarray, context: np.ndarray, feedback: np.ndarray

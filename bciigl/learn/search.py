@@ -48,6 +48,8 @@ STEEPNESS = 3.0
 CONVINCING, CLEARLY = 0.3, 3.0
 # Of what folds tell of unseen trials: all trials together that tell less have lost it.
 LEAST_OF_FOLDS = 0.95
+# Of all that feedback tells of the reward: less than this differs between actions if they share it.
+SAME_REWARD = 0.1
 # What it costs to believe that imagining an option resembles the contrary of seeing it, or seeing
 # another one, nats.
 CONTRARY, EXCHANGED = 3.0, 20.0
@@ -377,12 +379,16 @@ def discover(task: Task) -> Found:
     for family in others:
         enough = most.mean() > CONVINCING * entropy
         if not family.shared and task.recorded:
-            # Directions of actions' own would take what leaks for any reward.
+            # Directions of actions' own would take what leaks for any reward. But where rewards
+            # clearly differ, two actions may be exchanged without, and what seems to leak may be
+            # the reward, which does not cancel.
             enough |= clean is not task or t_statistic(most) > CLEARLY
+            differ, share = best.search.mixture.directions_differ(best.belief)
+            enough &= differ < CLEARLY or share < SAME_REWARD
             enough |= family.one_right != task.one_right
         if enough:
-            break
-        found = _found(Search(clean, family))
+            continue
+        found = _found(Search(clean if family.shared else task, family))
         told = found.search.told(found.unseen)
         if (
             found.likelihood() > best.likelihood()

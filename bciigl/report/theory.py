@@ -75,10 +75,10 @@ DATA_WORDS = (
     f" for each option, {study.DISTANCE:g} SDs from 0 in directions at right angles. Feedback of"
     f" {study.FEEDBACK_FEATURES} features is a random code of the action (SD {study.CODE:g}), moved"
     f" by {study.STRENGTH:g} SDs in a match, with unit Gaussian noise. The direction of that move"
-    " is drawn at random: for each option (judgments differ, as also for AI-IGL as published, which"
-    " treats options apart), or once for all (judgments are alike, as also for match rates). All is"
-    f" drawn anew in each repeat. V is the share of right choices for {study.TESTED} new contexts,"
-    " by how probable each option is, and V* that of the best policy."
+    " is drawn at random: for each option (judgments differ, as also for AI-IGL by the paper's"
+    " text, which treats options apart), or once for all (judgments are alike, as also for match"
+    f" rates). All is drawn anew in each repeat. V is the share of right choices for {study.TESTED}"
+    " new contexts, by how probable each option is, and V* that of the best policy."
 )
 
 
@@ -318,7 +318,7 @@ def error_drawing(rows: Sequence[Errors], fits: Sequence[Fit]) -> Drawing:
     caption = (
         f"Error of the learned policy, mean of {len(rows[0].errors)} repeats, by trials and options"
         " K. Dashed: the slope that Theorem 1's bound has. Judgments are alike if a match moves the"
-        " feedback to all options in the same direction; as published, they differ."
+        " feedback to all options in the same direction."
     )
     names = ("learner", "alike", "options", "trials", "mean", "chance")
     columns = {name: [getattr(row, name) for row in rows] for name in names}

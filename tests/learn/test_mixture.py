@@ -166,6 +166,35 @@ def test_planted_means_and_directions_are_found(shared, one_right):
     np.testing.assert_allclose(directions, np.tile(told.direction, (3, 1)), atol=0.7)
 
 
+def test_how_much_directions_of_the_reward_differ():
+    by_chance = []
+    for seed in range(20):
+        told = planted(seed, trials=600, judged=4.0, runs=1)
+        belief = 1.0 * told.right
+        data = centred(told.data)
+        alike, share = Mixture(
+            data, np.full(600, np.nan), (1.0, 1.0), True, True
+        ).directions_differ(belief)
+        assert abs(share) < 0.05
+        by_chance.append(alike)
+        # action 2 shows it in the opposite direction
+        turned = 2 * np.outer(told.reward * (told.data.action == 2), told.direction)
+        other = centred(told.data._replace(feedback=told.data.feedback - turned))
+        differ, share = Mixture(
+            other, np.full(600, np.nan), (1.0, 1.0), True, True
+        ).directions_differ(belief)
+        # the mean of 1, 1 and -1 is a third: eight ninths of all is different
+        assert differ > 50 and share == pytest.approx(8 / 9, abs=0.05)
+    # a chi square of 128 degrees of freedom, centred and scaled: three standard errors of 20
+    assert abs(np.mean(by_chance)) < 0.7 and 0.5 < np.std(by_chance) < 1.6
+
+
+def test_directions_of_one_action_do_not_differ():
+    data = noise_alone()._replace(action=np.zeros(TRIALS, int))
+    mixture = Mixture(data, UNKNOWN, NOISE, True, True)
+    assert mixture.directions_differ(any_belief(data, True)) == (0, 0)
+
+
 @KINDS
 def test_linear_evidence_is_that_of_the_e_step_but_for_each_trials_own_part(shared, one_right):
     told = planted(0, trials=3000, features=6, imagined=2.0, judged=2.0)

@@ -105,6 +105,12 @@ def test_errors_fall_from_chance():
     assert many.trusted == [True, True]
 
 
+def test_judgments_that_differ_are_learned_and_no_options_are_exchanged():
+    # Taken to show in the same direction, rewards of two options are exchanged in some of these.
+    (found,) = theory.sample_errors(Seed(2), 8, arms=[(OWN, False)], options=[4], trials=[400])
+    assert max(found.errors) < 0.05 and all(found.trusted)
+
+
 def test_full_ci_fails_in_example_3_and_ai_igl_does_not():
     learners = ["igl_full_ci", OWN]
     full_ci, own = theory.learned_example(Seed(0), 1, learners=learners, trials=1000)
