@@ -83,11 +83,12 @@ ARMS = {
     "own_full_ci": Arm("as published", FULL_CI_NETWORK.id, 5, changes={}),
     "own_robust": Arm("this package's AI-IGL", AI_IGL.id, 5, changes={}),
     "own_raw": Arm("voxels with their whole mean", AI_IGL_NETWORK.id, 5, changes={}, raw=True),
+    # With 7 s between events the guess would come before the volume, of 10 s, that it rests on.
+    "own_pauses": Arm("12 s pauses, not 7", AI_IGL_NETWORK.id, 5, changes={"timing.isi": 12.0}),
     "own_timing": Arm(
-        "a volume every 10 s, as in the text, and 12 s pauses, which that needs",
+        "12 s pauses, and a volume every 10 s, as in the text",
         AI_IGL_NETWORK.id,
         5,
-        # With 7 s between events the guess would come before the volume that it rests on.
         changes={"timing.tr": 10.0, "timing.isi": 12.0},
     ),
 }
