@@ -112,10 +112,14 @@ def watching(
 
     def line(entry: dict[str, Any]) -> None:
         stage.line(entry)
-        if "volume" in entry or "shown" in entry:
+        # Not for what was recorded before a session was stopped: it has to catch up.
+        if begun and ("volume" in entry or "shown" in entry):
             terminal.refresh()
 
+    begun: list[Any] = []
+
     def begin(source: Any) -> None:
+        begun.append(source)
         triggers.begin(source)
         stage.begin(source, triggers.triggered)
         stage.screen.pressed = triggers.press  # before, there is nobody to take keys

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from bciigl.protocol import Protocol
     from bciigl.protocol.population import Population
     from bciigl.recording import Dataset
-    from bciigl.source import Source
+    from bciigl.source import PacedSource
     from bciigl.study.learning import Result, Sessions
 
 DEFAULT = "number_guessing"
@@ -169,24 +168,22 @@ def _watched(
             yield _telling(state, shown, progress, state.take)
         return
     with pages(state, step="recording trials", folder=paths) as (stage, shown, progress):
-
-        def take(line: dict[str, Any]) -> None:
-            stage.line(line)
-            while stage.is_paused():
-                time.sleep(0.05)
-
-        yield _telling(state, shown, progress, take)
+        yield _telling(state, shown, progress, stage.line, stage.is_paused)
 
 
 def _telling(
-    state: SessionState, shown: Terminal, progress: Any, take: Callable[[dict[str, Any]], None]
+    state: SessionState,
+    shown: Terminal,
+    progress: Any,
+    take: Callable[[dict[str, Any]], None],
+    paused: Callable[[], bool] = bool,
 ) -> dict[str, Any]:
     def line(entry: dict[str, Any]) -> None:
         take(entry)
         shown.refresh()
 
-    def begin(source: Source) -> None:
-        state.elapsed = source.elapsed
+    def begin(source: PacedSource) -> None:
+        state.elapsed, source.paused = source.elapsed, paused
 
     return {"progress": progress, "line": line, "begin": begin}
 

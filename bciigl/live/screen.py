@@ -42,11 +42,16 @@ class ParticipantScreen:
         """Called when a page opens, closes, hides or has tested itself."""
         self._texts, self._values = texts(protocol), placeholder_values(protocol)
         self._lasts, self._options = durations(protocol), [str(o) for o in protocol.task.options]
+        live = protocol.live
+        self._keys = [live.trigger_from] if live.trigger == "key" else []
+        self._keys += live.answers if protocol.human.key_press else []
         # A recording has no images beside it.
         self.images = {} if folder is None else read_images(protocol, folder)
         self._answered = threading.Condition()
         self._pages: dict[object, dict[str, Any]] = {}
-        self._seen: dict[int, float] = {}
+        # When the present view was seen, by this computer's clock, on each page that says so.
+        self._seen: dict[object, float] = {}
+        self._paused = False
         self._counts = self._trials_of("train")
         self._run = 1
         self._when: Timetable | None = None
@@ -63,7 +68,9 @@ class ParticipantScreen:
         test: dict[str, Any] = next((each["test"] for each in reversed(pages) if each["test"]), {})
         return {
             "pages": len(pages),
+            "keys": bool(self._keys),
             "visible": sum(each["visible"] for each in pages),
+            "focused": any(each["visible"] and each["focused"] for each in pages),
             "frame_rate": test.get("frame_rate"),
             "onset_error": test.get("onset_error"),
         }
@@ -75,9 +82,7 @@ class ParticipantScreen:
 
     def snapshot(self) -> dict[str, Any]:
         """Return what a page shows, as plain data."""
-        look, live = self.protocol.screen, self.protocol.live
-        keys = [live.trigger_from] if live.trigger == "key" else []
-        keys += live.answers if self.protocol.human.key_press else []
+        look = self.protocol.screen
         return {
             **self._view,
             "look": {
@@ -86,7 +91,7 @@ class ParticipantScreen:
                 "text": look.text_colour,
                 "background": look.background,
             },
-            "keys": keys,
+            "keys": self._keys,
             "images": [f"/images/{number}" for number in range(len(self.images))],
         }
 
@@ -100,6 +105,7 @@ class ParticipantScreen:
             self._view = {"id": self._view["id"] + 1, "view": view, "text": text}
             self._view |= {"image": image, "small": small}
             number = self._view["id"]
+            self._seen = {}
         self.changed()
         return number
 
@@ -118,16 +124,22 @@ class ParticipantScreen:
         self.show(name, self._say(name))
 
     def draw(self, event: Event) -> float:
-        """Show an event, and return the seconds until a page has drawn it; see `Draw`."""
+        """Show an event, and return the seconds until all open pages have drawn it; see `Draw`.
+
+        Of several, nobody knows which one the person sees: the last one counts.
+        """
         began, number = time.monotonic(), self._show_event(event)
         with self._answered:
-            self._answered.wait_for(lambda: number in self._seen or not self.visible, ANSWER)
-            delay = self._seen.pop(number, None)
-            self._seen.clear()
+            self._answered.wait_for(lambda: not self._awaited(), ANSWER)
+            seen = [] if self._awaited() else list(self._seen.values())
         self._rest_after(number, event)  # not before it was seen, however fast a rehearsal is
-        if delay is None:
+        if not seen:
             raise NotSeenError
-        return min(delay, time.monotonic() - began)
+        return min(max(max(seen) - began, 0.0), time.monotonic() - began)
+
+    def _awaited(self) -> bool:
+        """Tell whether there are pages that can be seen, and have not drawn the present view."""
+        return any(self._pages[page]["visible"] and page not in self._seen for page in self._pages)
 
     def mirror(self, event: Event) -> None:
         """Show an event, without asking whether it was seen."""
@@ -162,7 +174,7 @@ class ParticipantScreen:
             with self._answered:
                 if self._view["id"] != number:
                     return
-            self.show("fixation")
+            self._rest()
 
         timer = threading.Timer(self._lasts[event.kind] / self._speed, rest)
         timer.daemon = True
@@ -172,17 +184,23 @@ class ParticipantScreen:
         values = {**self._values, "run": self._run, "runs": len(self._counts), **values}
         return say(self._texts[name], **values)
 
+    def _rest(self) -> None:
+        if self._paused:
+            self.show("paused", self._say("paused"))
+        else:
+            self.show("fixation")
+
     def fixate(self) -> None:
         """Show the fixation cross: a run has begun."""
         self.show("fixation")
 
     def pause(self, paused: bool, running: bool) -> None:
-        """Show that there is a break, or that it is over."""
-        name = "instructions" if self._run == 1 else "rest"
-        if paused:
-            self.show("paused", self._say("paused"))
-        elif running:
-            self.fixate()
+        """Show that there is a break, or that it is over; an event is shown to its end."""
+        name, self._paused = "instructions" if self._run == 1 else "rest", paused
+        if running and self._view["view"] in VIEWS.values():
+            return
+        if paused or running:
+            self._rest()
         else:
             self.show(name, self._say(name))
 
@@ -192,13 +210,21 @@ class ParticipantScreen:
 
     def opened(self, page: object) -> None:
         """Take notice of a new page."""
-        self._pages[page] = {"visible": False, "test": None, "trip": 0.0}
+        about = {"visible": False, "focused": False, "test": None, "trip": 0.0, "sent": 0.0}
+        with self._answered:
+            self._pages[page] = about
 
     def left(self, page: object) -> None:
         """Take notice that a page is gone."""
-        self._set_visible(page, False)
-        self._pages.pop(page, None)
+        with self._answered:
+            self._pages.pop(page, None)
+            self._answered.notify_all()
         self.pages_changed()
+
+    def sending(self, page: object) -> None:
+        """Take notice that the present view is being sent to a page."""
+        if page in self._pages:
+            self._pages[page]["sent"] = time.monotonic()
 
     def heard(self, page: object, message: Mapping[str, Any]) -> None:
         """Take notice of what a page says; what is not as it should be is ignored."""
@@ -207,11 +233,16 @@ class ParticipantScreen:
             return
         match message:
             case {"visible": bool(visible)}:
-                self._set_visible(page, visible)
+                with self._answered:
+                    about["visible"] = visible
+                    about["focused"] = message.get("focused") is True
+                    self._answered.notify_all()
+                self.pages_changed()
             case {"seen": int(number), "delay": int() | float() as delay} if 0 <= delay < 1e5:
                 with self._answered:
                     if number == self._view["id"] and about["visible"]:
-                        self._seen.setdefault(number, delay / 1000 + about["trip"] / 2)
+                        seen = about["sent"] + about["trip"] / 2 + delay / 1000
+                        self._seen.setdefault(page, seen)
                     self._answered.notify_all()
             case {"key": str(key), "ago": ago} if len(key) <= 20 and _is_number(ago):
                 self.pressed(key, min(max(ago, 0.0), 1000.0) / 1000)
@@ -226,13 +257,6 @@ class ParticipantScreen:
         if page in self._pages:
             known = self._pages[page]["trip"]
             self._pages[page]["trip"] = min(seconds, known or seconds)
-
-    def _set_visible(self, page: object, visible: bool) -> None:
-        with self._answered:
-            if page in self._pages:
-                self._pages[page]["visible"] = visible
-            self._answered.notify_all()
-        self.pages_changed()
 
 
 def _is_number(value: Any) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from bciigl.base.errors import BciiglError, needs
+from bciigl.base.progress import silent
 from bciigl.live.screen import ParticipantScreen
 
 LOOPBACK, PORT = "127.0.0.1", 8765
@@ -29,6 +30,8 @@ LONGEST = 10_000
 """Bytes of a message from a page."""
 PINGS = 8
 """Messages by which the way to a page is timed; the fastest counts."""
+ALIVE = 5.0
+"""Seconds in which a page's computer answers; a pulled cable tells nothing."""
 PAUSE = 0.25
 """Seconds between two messages to a monitor."""
 POLICY = "; ".join(
@@ -62,6 +65,7 @@ class _Topic:
         self.version, self._pause, self._state = 0, pause, state
         self._text: tuple[int, str] = -1, ""
         self._waiting: set[asyncio.Event] = set()
+        self._making = asyncio.Lock()
 
     def change(self) -> None:
         """Let everybody know of a new version; in the server's thread."""
@@ -69,14 +73,23 @@ class _Topic:
         for each in self._waiting:
             each.set()
 
-    def text(self) -> str:
-        """Return the newest version; made once for all subscribers."""
-        if self._text[0] != self.version:
-            self._text = self.version, json.dumps(self._state())
+    async def text(self) -> str:
+        """Return the newest version; made once for all subscribers.
+
+        One that takes long is made beside the server's thread, which must not keep events waiting.
+        """
+        async with self._making:
+            if self._text[0] != self.version:
+                version = self.version
+                made = asyncio.to_thread(self._made) if self._pause else None
+                self._text = version, self._made() if made is None else await made
         return self._text[1]
 
-    async def send_to(self, page: Any) -> None:
-        """Send each new version to a page, as fast as it takes them."""
+    def _made(self) -> str:
+        return json.dumps(self._state())
+
+    async def send_to(self, page: Any, sending: Callable[[], None] = silent) -> None:
+        """Send each new version to a page, as fast as it takes them, and tell of it just before."""
         changed = asyncio.Event()
         self._waiting.add(changed)
         try:
@@ -84,7 +97,9 @@ class _Topic:
             while True:
                 await changed.wait()
                 changed.clear()
-                await page.send_text(self.text())
+                text = await self.text()
+                sending()
+                await page.send_text(text)
                 if self._pause:
                     await asyncio.sleep(self._pause)
         finally:
@@ -109,6 +124,7 @@ class Server:
             import uvicorn
         except ImportError as error:
             raise needs("serving pages", "starlette", "live") from error
+        host = host.lower()  # as browsers write it
         self._pages, self._host = pages, host
         self._token = "" if _is_loopback(host) else secrets.token_urlsafe(16)
         self._socket = _listen(host, port)
@@ -122,6 +138,9 @@ class Server:
             log_level="error",
             ws="websockets-sansio",
             ws_max_size=LONGEST,
+            ws_per_message_deflate=False,  # it takes longer than the way
+            ws_ping_interval=ALIVE,
+            ws_ping_timeout=ALIVE,
             lifespan="off",
             timeout_graceful_shutdown=1,
         )
@@ -196,7 +215,7 @@ class Server:
 
         async def image(request: Request) -> Response:
             number = request.path_params["number"]
-            known = number < len(images) and self._is_ours(request)
+            known = number < len(images) and self._is_ours(request) and self._has_token(request)
             return answer(*images[number]) if known else refused
 
         async def icon(request: Request) -> Response:
@@ -254,7 +273,7 @@ class Server:
         screen.opened(page)
         pinging = asyncio.create_task(ping())
         try:
-            await self._talk(page, "screen", heard)
+            await self._talk(page, "screen", heard, lambda: screen.sending(page))
         finally:  # a page that is taken for open would be waited for
             screen.left(page)
             await _ended(pinging)
@@ -266,7 +285,13 @@ class Server:
         else:
             await page.close()
 
-    async def _talk(self, page: Any, topic: str, heard: Callable[[dict[str, Any]], None]) -> None:
+    async def _talk(
+        self,
+        page: Any,
+        topic: str,
+        heard: Callable[[dict[str, Any]], None],
+        sending: Callable[[], None] = silent,
+    ) -> None:
         """Send a page its state, and hand over what it says, until it is gone."""
         from starlette.websockets import WebSocketDisconnect
 
@@ -278,7 +303,8 @@ class Server:
                         heard(message)
 
         # If one of both ends, so does the other: a page that is told nothing more would not know.
-        tasks = [asyncio.create_task(each) for each in (self._topics[topic].send_to(page), hear())]
+        both = self._topics[topic].send_to(page, sending), hear()
+        tasks = [asyncio.create_task(each) for each in both]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for each in done:

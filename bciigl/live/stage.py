@@ -20,6 +20,10 @@ CLOSED = (
     "The participant's screen is {how}: nothing is seen, and trials are left out of learning. "
     "Open it in a window of its own: {link}"
 )
+SEVERAL = (
+    "{pages} screens are open, and nobody knows which one the participant sees. Close all others, "
+    "also one that you have opened yourself."
+)
 MOST_GUESSES = 50
 """The latest guesses, which a monitor is told."""
 BAD, UNSEEN = "marked bad", "unseen"
@@ -65,13 +69,14 @@ class Stage:
     ) -> None:
         self.state, self._stop = state, stop
         self.screen = ParticipantScreen(state.protocol, state.speed, folder)
-        self._learning = LearningWatch(state, truth)
+        self._learning, self._knows_truth = LearningWatch(state, truth), truth is not silent
         self.server = Server(self, host, port)
         self._needs_screen, self._waits = needs_screen, waits
         self._start, self._paused = threading.Event(), False
         self._triggered: threading.Event | None = None
         # Whether a run has begun, and whether what is shown in it is seen on pages.
         self._began = self._used = False
+        self._visible = 0  # pages, when they last changed
         self._source: LiveSource | None = None
         self.notify: Notify = silent
         self.fallback: Draw = silent
@@ -211,9 +216,12 @@ class Stage:
         return found | {"screen": screen, "alarm": self._alarm(), "controls": self._controls()}
 
     def _alarm(self) -> str:
-        if not self._used or self.screen.visible or self.state.phase != "running":
+        about = self.screen.about
+        if not self._used or about["visible"] == 1 or self.state.phase != "running":
             return ""
-        how = "hidden" if self.screen.about["pages"] else "closed"
+        if about["visible"]:
+            return SEVERAL.format(pages=about["visible"])
+        how = "hidden" if about["pages"] else "closed"
         return CLOSED.format(how=how, link=self.server.link("screen"))
 
     def _controls(self) -> list[str]:
@@ -226,8 +234,8 @@ class Stage:
             found.append("stop")
         if phase in ("running", "paused") and self._source is not None:
             found.append("bad")
-        knows_truth = self.state.kind == "rehearsal" and not self.state.blinded
-        return found + ["truth"] * knows_truth
+        may_show = self.state.kind == "rehearsal" and not self.state.blinded
+        return found + ["truth"] * (may_show and self._knows_truth)
 
     def command(self, message: dict[str, Any]) -> None:
         """Do what an operator asks for, if it can be done now; called from any thread."""
@@ -244,7 +252,7 @@ class Stage:
         elif what == "truth":
             self.state.truth_shown = not self.state.truth_shown
         elif what == "bad":
-            self._mark(message.get("run"), message.get("trial"))
+            self._mark(message.get("run"), message.get("trial"), message.get("marked"))
         self.state.changed()
 
     def start(self) -> None:
@@ -259,23 +267,26 @@ class Stage:
             self.state.enter("paused" if paused else "running")
         self.screen.pause(paused, running)
 
-    def _mark(self, run: Any, trial: Any) -> None:
+    def _mark(self, run: Any, trial: Any, marked: Any) -> None:
         """Leave a trial of this run out of learning, or take it back in."""
         present = self.state.run
         if present is None or run != present.place.run or not isinstance(trial, int):
             return
+        if not isinstance(marked, bool):
+            return
         if self._source is None or not self._source.place[1]:  # a run that is joined, but not yet
             return
         known = self._source.left_out.get(trial - 1)
-        if known in (None, BAD):  # what was not seen stays left out
-            self._source.leave_out("" if known else BAD, trial - 1)
+        if known in (None, BAD) and marked != (known == BAD):  # what was not seen stays left out
+            self._source.leave_out(BAD if marked else "", trial - 1)
 
     def _pages_changed(self) -> None:
-        # Once a page was open in a run, the person looks at it.
-        self._used = self._used or (self._began and self.screen.visible)
-        unseen = self._used and self.state.phase == "running" and not self.screen.visible
-        if (
-            unseen and self._source is not None and self._source.place[1]
-        ):  # not before a run is joined
+        before, self._visible = self._visible, self.screen.about["visible"]
+        # Once a page was open in a run, the person looks at it, or at one of several.
+        self._used = self._used or (self._began and self._visible > 0)
+        gone = self._visible < max(before, 1)
+        unseen = self._used and self.state.phase == "running" and gone
+        # Not before a run is joined.
+        if unseen and self._source is not None and self._source.place[1]:
             self._source.leave_out(UNSEEN)
         self.state.changed()

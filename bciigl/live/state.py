@@ -197,13 +197,17 @@ class SessionState:
 
     def _take_decision(self, run: RunState, line: Line) -> None:
         told = {name: line[name] for name in ("propensity", "explored", "catch")}
-        run.guesses[line["decision"]] = Guess(self._options[line["action"]], **told)
+        before = run.guesses.get(line["decision"])
+        left_out = "" if before is None else before.left_out
+        guess = Guess(self._options[line["action"]], **told, left_out=left_out)
+        run.guesses[line["decision"]] = guess
 
     def _take_trial(self, run: RunState, line: Line) -> None:
         trial, number = Trial.from_dict(line), line["trial"]
         run.trials.append(trial)
         if trial.action == NO_GUESS:
-            run.guesses[number] = Guess(None, left_out="not shown")
+            known = run.guesses.get(number)
+            run.guesses[number] = Guess(None, left_out=known and known.left_out or "not shown")
         elif not trial.usable and trial.context.size:
             guess = run.guesses[number]
             unseen = any(each["trial"] == number and not each["seen"] for each in run.events)

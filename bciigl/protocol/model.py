@@ -543,7 +543,7 @@ class Screen(Section):
     images: Annotated[dict[str, File], Field(max_length=100)] = field(
         {},
         "a file by option",
-        "PNG, JPEG or GIF files, relative to the protocol, shown in place of options' names",
+        "PNG, JPEG or GIF files, relative to the protocol, shown above the words about an option",
     )
 
 

@@ -199,11 +199,15 @@ class LiveSource(Source):
         else:
             self.left_out.pop(trial, None)
 
-    def trigger(self) -> None:
-        """Begin to count the seconds of the run: the scanner has just begun, dummies first."""
+    def trigger(self, at: float | None = None) -> None:
+        """Begin to count the seconds of the run: the scanner has begun, dummies first.
+
+        That was at a time by this computer's monotonic clock; by default it is now.
+        """
         with self._changed:
             if self._zero is None and self.place[1]:
-                self._set_zero(time.monotonic() + self._dummies * self.tr / self._speed)
+                at = time.monotonic() if at is None else at
+                self._set_zero(at + self._dummies * self.tr / self._speed)
 
     def _set_zero(self, zero: float) -> None:
         self._zero = zero

@@ -1,13 +1,20 @@
 """Real time: frames come when a scanner would give them."""
 
 import time
+from collections.abc import Callable
 
 from bciigl.base.errors import BciiglError
 from bciigl.source.interface import Frame, Source
 
+LOOK = 0.05
+"""Seconds after which a pause is seen to be over."""
+
 
 class PacedSource(Source):
     """Another source, whose frames are given in real time (a `speed` of 1), or faster."""
+
+    paused: Callable[[], bool] = bool  # False
+    """Tells whether time stands still."""
 
     def __init__(self, source: Source, speed: float = 1.0) -> None:
         if not 0 < speed < float("inf"):
@@ -33,6 +40,9 @@ class PacedSource(Source):
             if seconds > self._resumed_at:
                 if self._began is None:
                     self._began = time.monotonic() - self._resumed_at / self._speed
+                while self.paused():
+                    time.sleep(LOOK)
+                    self._began += LOOK
                 due = self._began + seconds / self._speed
                 time.sleep(max(due - time.monotonic(), 0.0))
             arrived = self.elapsed()

@@ -119,19 +119,19 @@ class Triggers:
         for _ in samples(self._source.protocol.live.trigger_from, None, self._stop):
             self._trigger()
 
-    def _trigger(self) -> None:
-        now, before = time.monotonic(), self._newest
-        self._newest = now
+    def _trigger(self, ago: float = 0.0) -> None:
+        at, before = time.monotonic() - ago, self._newest
+        self._newest = at
         if self._source.rehearsed:
             self.triggered.set()
-        elif now - before > PAUSE * self._source.tr:
-            self._source.trigger()
+        elif at - before > PAUSE * self._source.tr:
+            self._source.trigger(at)
 
     def press(self, key: str, ago: float = 0.0) -> None:
         """Take a key that was pressed, here or on the participant's screen, some seconds ago."""
         live = self._source.protocol.live
         if live.trigger == "key" and key == live.trigger_from:
-            self._trigger()
+            self._trigger(ago)
         if self._source.protocol.human.key_press and key in live.answers:
             self._answer(key == live.answers[0], time.monotonic() - ago)
 

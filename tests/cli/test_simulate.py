@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 from kills import digests
+from page_clients import Client
 
 from bciigl.cli.main import cli
 from bciigl.learn import load_learner
@@ -300,3 +302,32 @@ def test_a_person_of_a_population_is_drawn_told_and_recorded(bciigl, write, tmp_
     words = bciigl("simulate", path, "--seed", 3, "--resume", out).stdout
     assert f"A person drawn from the population: brain.cnr = {person.brain.cnr:.3g}," in words
     assert "begun with another protocol" in bciigl("simulate", path, "--resume", out).stderr
+
+
+@pytest.mark.slow
+def test_a_simulation_is_watched_and_held_by_its_monitor(tmp_path):
+    call = [sys.executable, "-m", "bciigl.cli.main", "simulate", "--live", "--out"]
+    call += [str(tmp_path / "out"), "--trials", "6", "--noise", "0.3"]
+    for each in ("evaluation.test_trials=6", "learners=[ai_igl]", "brain.region.size=2"):
+        call += ["--set", each]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(call, text=True, **pipes) as process:
+        lines = iter(process.stderr.readline, "")
+        link = next(line for line in lines if "monitor" in line).split()[-1]
+        port = int(link.split(":")[2].split("/")[0])
+        server = SimpleNamespace(link=lambda page: link, _host="127.0.0.1", port=port)
+        with Client(server, "monitor") as page:
+            page.wait_for(lambda each: each["phase"] == "running" and each["trial"] == 2)
+            page.say(command="pause")
+            page.wait_for(lambda each: each["phase"] == "paused")
+            time.sleep(0.5)  # ten seconds of the run
+            known = page.messages[-1]["volumes"]["arrived"]
+            time.sleep(0.5)
+            assert page.messages[-1]["volumes"]["arrived"] <= known + 1
+            page.say(command="continue")
+            after = page.wait_for(lambda each: each["volumes"]["arrived"] > known)
+            # What was due in the pause does not come all at once.
+            assert after["volumes"]["arrived"] <= known + 4
+            page.wait_for(lambda each: each["phase"] == "over")
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "6 trials" in told

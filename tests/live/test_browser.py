@@ -147,8 +147,10 @@ def check_against_dataset(shown, answers, out):
         assert mine[1]["text"] == f"Guess: {theirs[1].guess}"
         for each, event in zip(mine, theirs, strict=True):
             late = event.onset - dataset_plan(dataset, event)
-            # In a fast rehearsal time stands still while a page draws: all else is under a TR.
-            assert each["delay"] / 1000 <= late + 1e-6 < dataset.protocol.timing.tr
+            # In a fast rehearsal time stands still while a page draws. What is more than the page's
+            # delay is the way there, and a server that has other things to do: two frames, or ten
+            # on a busy computer.
+            assert each["delay"] / 1000 <= late + 1e-6 < each["delay"] / 1000 + 10 / 60
         assert keys[theirs[0].trial - 1].match == (answers[mine[2]["id"]] == "1")
 
 

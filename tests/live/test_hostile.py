@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import socket
 import threading
 
 import pytest
@@ -19,6 +20,8 @@ DRAWN = "() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))"
 """Waits until what has changed is drawn."""
 SIZES = [(390, 844), (844, 390), (1366, 768), (1920, 1080), (800, 600)]
 CODE = "<img src=x onerror=hacked=1>"
+# One white pixel.
+GIF = bytes.fromhex("47494638396101000100800000ffffff0000002c00000000010001000002024401003b")
 ATTACK = """<!doctype html><title>hostile</title><iframe src="http://{host}/monitor"></iframe>
 <script>
 const found = {{ sockets: [], read: [], frames: 0 }};
@@ -44,11 +47,11 @@ def chromium():
         yield found
 
 
-def stage_of(tmp_path, **sections):
+def stage_of(tmp_path, folder="", host="127.0.0.1", **sections):
     """Return a rehearsal's stage, which keeps whether it was stopped."""
     state = SessionState(small(**sections), "rehearsal", 20.0)
     stopped = threading.Event()
-    stage = Stage(state, port=0, waits=True, stop=stopped.set)
+    stage = Stage(state, folder=folder, host=host, port=0, waits=True, stop=stopped.set)
     stage.stopped = stopped
     return stage
 
@@ -113,6 +116,29 @@ def test_code_in_a_protocol_is_shown_as_text(chromium, tmp_path):
         assert complaints == []
 
 
+def test_words_are_shown_below_an_image(chromium, tmp_path):
+    (tmp_path / "brick.gif").write_bytes(GIF)
+    sections = {"task": {"options": ["apple", "brick", "cloud"]}, "timing": {"together": True}}
+    sections["screen"] = {"images": {"brick": "brick.gif"}}
+    with stage_of(tmp_path, folder=tmp_path, host="0.0.0.0", **sections) as stage:  # noqa: S104
+        link = stage.server.link("screen").replace(socket.gethostname(), "127.0.0.1")
+        page = chromium.new_page()
+        page.goto(link)
+        until(lambda: stage.screen.visible)
+        stage.screen._show_event(Event("perception", 21.0, "brick"))
+        page.wait_for_selector("body[data-view=guess]")
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(DRAWN)
+            image, text = (page.locator(each).bounding_box() for each in ("#image", "#text"))
+            assert page.evaluate("document.getElementById('image').naturalWidth") == 1
+            assert page.text_content("#text").split("\n") == ["Guess: brick", "Right or wrong?"]
+            assert 0 <= image["y"] and image["y"] + image["height"] <= text["y"] + 1
+            assert text["y"] + text["height"] <= height + 1
+        stage.screen._show_event(Event("perception", 21.0, "cloud"))
+        page.wait_for_function("document.getElementById('image').hidden")
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_all_that_the_screen_says_is_in_its_window(chromium, tmp_path, language):
     options = ["a mouse that runs across a large garden", "brick", "cloud"]
@@ -127,9 +153,7 @@ def test_all_that_the_screen_says_is_in_its_window(chromium, tmp_path, language)
             page.wait_for_selector(f"body[data-view={view}]")
             for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
-                page.evaluate(
-                    "() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))"
-                )
+                page.evaluate(DRAWN)
                 box, footer = (page.locator(each).bounding_box() for each in ("#text", "footer"))
                 lowest = footer["y"] if kind is None else height
                 assert 0 <= box["x"] and box["x"] + box["width"] <= width + 1

@@ -59,7 +59,12 @@ class Page:
     def draw(self) -> None:
         """Say later that the present view was seen."""
         number = self._screen.snapshot()["id"]
-        threading.Timer(0.03, lambda: self.say(seen=number, delay=self._delay)).start()
+
+        def answer() -> None:
+            self._screen.sending(self)
+            self.say(seen=number, delay=self._delay)
+
+        threading.Timer(0.03, answer).start()
 
 
 WORDS = {
@@ -90,6 +95,7 @@ def test_a_session_is_shown_in_the_protocol_s_own_words():
     assert shown(screen) == ("guess", "brick, trial 4?")
     screen.mirror(event(screen, "judgment"))
     assert shown(screen) == ("judge", "was it brick, 1 or 2?")
+    screen.fixate()
     screen.pause(True, running=True)
     assert shown(screen) == ("paused", "a break in run 1")
     screen.pause(False, running=True)
@@ -194,14 +200,31 @@ def test_a_judgment_never_shows_what_was_imagined_or_judged(tmp_path, design):
     assert ("apple" in views[0]["text"]) == (design != "asked later")
 
 
-def test_an_event_is_seen_as_late_as_its_page_says_and_half_the_way_there_and_back():
-    screen = screen_of()
-    page = Page(screen, delay=10.0)
-    assert screen.draw(event(screen, "imagination")) == 0.01
-    screen.round_trip(page, 0.03)
-    screen.round_trip(page, 0.004)  # the fastest counts
-    screen.round_trip(page, 0.02)
-    assert screen.draw(event(screen, "perception", "apple")) == pytest.approx(0.012)
+class Clock:
+    """A clock that the test sets, in place of this computer's."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(screens.time, "monotonic", lambda: self.now)
+
+
+def test_an_event_is_seen_when_it_was_sent_and_half_the_way_there_and_back_and_drawn(monkeypatch):
+    screen, clock = screen_of(), Clock(monkeypatch)
+    screen.opened("page")
+    screen.heard("page", {"visible": True})
+
+    def answer() -> None:
+        clock.now += 0.25  # the server was busy
+        screen.sending("page")
+        clock.now += 0.5
+        screen.heard("page", {"seen": screen.snapshot()["id"], "delay": 10.0})
+
+    screen.changed = answer
+    assert screen.draw(event(screen, "imagination")) == pytest.approx(0.26)
+    screen.round_trip("page", 0.03)
+    screen.round_trip("page", 0.004)  # the fastest counts
+    screen.round_trip("page", 0.02)
+    assert screen.draw(event(screen, "perception", "apple")) == pytest.approx(0.262)
 
 
 def test_no_page_has_seen_an_event_later_than_it_said_so():
@@ -210,19 +233,42 @@ def test_no_page_has_seen_an_event_later_than_it_said_so():
     assert screen.draw(event(screen, "imagination")) < WAIT
 
 
-def test_the_first_of_several_pages_tells():
-    screen = screen_of()
+def test_an_event_is_seen_when_the_last_of_several_pages_has_drawn_it(monkeypatch):
+    monkeypatch.setattr(screens, "ANSWER", 0.02)
+    screen, clock = screen_of(), Clock(monkeypatch)
     for page in ("hidden", "one", "other"):
         screen.opened(page)
         screen.heard(page, {"visible": page != "hidden"})
+    answers = {"hidden": 9, "one": 5, "other": 2}
 
     def say() -> None:
-        number = screen.snapshot()["id"]
-        for page, delay in (("hidden", 1), ("one", 5), ("other", 2)):
-            screen.heard(page, {"seen": number, "delay": delay})
+        for page in answers:
+            screen.sending(page)
+        clock.now += 1
+        for page, delay in answers.items():
+            screen.heard(page, {"seen": screen.snapshot()["id"], "delay": delay})
 
-    screen.changed = lambda: threading.Timer(0.03, say).start()
-    assert screen.draw(event(screen, "imagination")) == 0.005
+    screen.changed = say
+    assert screen.draw(event(screen, "imagination")) == pytest.approx(0.005)
+    # Perhaps it is the silent one that the person looks at.
+    del answers["one"]
+    with pytest.raises(NotSeenError):
+        screen.draw(event(screen, "perception", "apple"))
+
+
+def test_an_event_that_is_shown_when_a_break_begins_is_shown_to_its_end():
+    screen = screen_of(speed=20.0)  # it is over in a tenth of a second
+    screen.mirror(event(screen, "perception", "apple"))
+    screen.pause(True, running=True)
+    assert shown(screen) == ("guess", "Guess: apple")
+    until(lambda: shown(screen, "view") == ("paused",))
+    screen.pause(False, running=True)
+    assert shown(screen, "view") == ("fixation",)
+    screen.mirror(event(screen, "judgment"))
+    for paused in (True, False):
+        screen.pause(paused, running=True)
+        assert shown(screen, "view") == ("judge",)
+    until(lambda: shown(screen, "view") == ("fixation",))
 
 
 def test_without_a_page_that_can_be_seen_nothing_is_seen(monkeypatch):
@@ -307,10 +353,10 @@ def test_an_event_does_not_end_what_is_shown_after_it():
     screen, before = screen_of(speed=20.0), {*threading.enumerate()}
     screen.mirror(event(screen, "imagination"))  # it is over in a tenth of a second
     (timer,) = {*threading.enumerate()} - before
-    screen.pause(True, running=True)
+    screen.begin_run(2)
     timer.join(WAIT)
     assert not timer.is_alive()
-    assert shown(screen, "view") == ("paused",)
+    assert shown(screen, "view") == ("rest",)
 
 
 def test_keys_are_handed_over_with_how_long_ago_they_were_pressed():
@@ -327,7 +373,8 @@ def test_keys_are_handed_over_with_how_long_ago_they_were_pressed():
 def test_the_operator_is_told_of_pages_and_their_self_test():
     screen, told = screen_of(), []
     screen.pages_changed = lambda: told.append(screen.about)
-    nothing = {"pages": 0, "visible": 0, "frame_rate": None, "onset_error": None}
+    nothing = {"pages": 0, "visible": 0, "focused": False, "keys": False}
+    nothing |= {"frame_rate": None, "onset_error": None}
     assert screen.about == nothing
     page = Page(screen)
     page.say(test={"frame_rate": 59.9, "onset_error": [8.1, 17]})
@@ -335,6 +382,16 @@ def test_the_operator_is_told_of_pages_and_their_self_test():
     screen.left(page)
     test = {"frame_rate": 59.9, "onset_error": [8.1, 17]}
     assert told[0] == {**nothing, "pages": 1, "visible": 1}
-    assert told[1] == {"pages": 1, "visible": 1, **test}
-    assert told[2] == {"pages": 1, "visible": 0, **test}
+    assert told[1] == {**nothing, "pages": 1, "visible": 1, **test}
+    assert told[2] == {**nothing, "pages": 1, **test}
     assert told[-1] == nothing
+
+
+def test_the_operator_is_told_whether_keys_go_to_the_screen():
+    screen = screen_of(live={"trigger": "key"})
+    page = Page(screen)
+    assert screen.about["keys"] and not screen.about["focused"]
+    page.say(visible=True, focused=True)
+    assert screen.about["focused"]
+    page.say(visible=False, focused=True)
+    assert not screen.about["focused"]

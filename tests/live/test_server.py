@@ -145,8 +145,9 @@ def test_other_computers_need_the_token_of_the_link(open_server):
     link = path_of(open_server.link("monitor"))
     token = link.partition("?token=")[2]
     assert len(token) > 20
-    for path in ("/monitor", "/screen", "/", "/monitor?token=", f"{link}x", link[:-1]):
+    for path in ("/monitor", "/screen", "/", "/monitor?token=", f"{link}x", link[:-1], "/images/0"):
         assert ask(open_server, path).status == 404
+    assert ask(open_server, f"/images/0?token={token}").body == PNG
     assert ask(open_server, "/monitor?token=%E4").status == 404  # no ASCII
     assert ask(open_server, link).status == 200
     # Whatever other computers call this one.
@@ -157,6 +158,12 @@ def test_other_computers_need_the_token_of_the_link(open_server):
                 pass
         with Client(open_server, page) as client:
             client.wait_for(bool)
+
+
+def test_a_host_may_be_named_in_capitals(tmp_path):
+    with serving(made(tmp_path), "LOCALHOST", 0) as found:
+        assert urlsplit(found.link("monitor")).hostname == "localhost"
+        assert ask(found, "/monitor", Host=f"localhost:{found.port}").status == 200
 
 
 def test_each_server_has_its_own_token(open_server, tmp_path):

@@ -52,7 +52,8 @@ class Live:
     def __init__(self, kind: str = "rehearsal", past=(), sections=None, **how) -> None:
         self.protocol = small(task={"options": OPTIONS}, **(sections or {}))
         self.state, self.stopped = SessionState(self.protocol, kind, SLOW), threading.Event()
-        self.stage = Stage(self.state, port=0, stop=self.stopped.set, **how)
+        truth = {"truth": lambda place: None} if kind == "rehearsal" else {}
+        self.stage = Stage(self.state, port=0, stop=self.stopped.set, **(truth | how))
         self.notes, self.lines = [], list(past)
         terminal, triggers = Terminal(self.state, self.notes.append), Triggers(self.stage.draw)
         self.stage.notify, self.stage.fallback = terminal.note, terminal.draw
@@ -128,6 +129,7 @@ class Live:
         screen.heard(page, {"visible": visible})
 
         def answer() -> None:
+            screen.sending(page)
             number = screen.snapshot()["id"]
             threading.Timer(0.02, screen.heard, [page, {"seen": number, "delay": 0}]).start()
 
@@ -170,6 +172,8 @@ def test_a_session_at_a_scanner_waits_for_the_participant_s_screen():
         note = "waiting for the participant's screen: " + session.stage.server.link("screen")
         until(lambda: session.monitor["note"] == note)
         assert session.monitor["screen"] == {
+            "focused": False,
+            "keys": False,
             **{"pages": 0, "visible": 0, "frame_rate": None, "onset_error": None},
             **{"used": False, "link": session.stage.server.link("screen")},
         }
@@ -376,17 +380,48 @@ def test_pages_are_told_that_a_session_is_over_or_was_stopped():
     assert session.monitor["controls"] == []
 
 
+@pytest.mark.parametrize("mark", ["marked bad", "unseen"])
+def test_what_is_left_out_before_its_guess_stays_so_on_the_monitor(mark):
+    with live("session", needs_screen=True) as session:
+        session.look()
+        session.begun()
+        session.run_until(float(session.when.starts[0]) + 3.0)
+        if mark == "unseen":
+            session.stage.screen.left("page")
+            session.look()
+        else:
+            session.say("bad", run=1, trial=1, marked=True)
+        session.decide(0, 1)
+        assert [each["left_out"] for each in session.monitor["guesses"]] == [mark]
+        assert session.source.left_out == {0: mark}
+
+
+def test_a_screen_that_goes_while_another_is_open_leaves_its_trial_out():
+    with live("session", needs_screen=True) as session:
+        session.look()
+        session.begun()
+        session.run_until(float(session.when.starts[0]) + 3.0)
+        assert session.monitor["alarm"] == ""
+        session.look(page="operator's")
+        assert session.monitor["alarm"].startswith("2 screens are open, and nobody knows which")
+        assert session.source.left_out == {}
+        session.stage.screen.left("page")
+        assert session.source.left_out == {0: "unseen"}
+        assert session.monitor["alarm"] == ""
+
+
 def test_a_trial_is_marked_bad_and_taken_back():
     with live() as session, Client(session.stage.server, "monitor") as page:
         session.begun()
         session.say("bad", run=1, trial=1)  # there is no trial yet
         session.run_until(float(session.when.starts[1]) + 3.0)
         session.decide(0, 0)
-        page.say(command="bad", run=1, trial=1)
+        for _ in range(2):  # as two monitors may
+            page.say(command="bad", run=1, trial=1, marked=True)
         left_out = lambda each: [guess["left_out"] for guess in each["guesses"]]  # noqa: E731
         page.wait_for(lambda each: left_out(each) == ["marked bad"])
         assert session.source.left_out == {0: "marked bad"}
-        page.say(command="bad", run=1, trial=1)
+        page.say(command="bad", run=1, trial=1, marked=False)
         page.wait_for(lambda each: left_out(each) == [""])
         assert session.source.left_out == {}
         assert [(line["left_out"], line["why"]) for line in session.lines_with("left_out")] == [
@@ -402,10 +437,11 @@ def test_a_trial_is_marked_bad_and_taken_back():
         *({"run": 1, "trial": 0}, {"run": 1, "trial": -1}, {"run": 1, "trial": 10**30}),
         *({"run": 1, "trial": "1"}, {"run": 1, "trial": 1.0}, {"run": 1, "trial": [1]}),
         *({"run": 1, "trial": None}, {"run": "1", "trial": 1}, {"run": [], "trial": 1}),
+        *({"run": 1, "trial": 1, "marked": each} for each in (None, 1, "true", [])),
     ],
 )
 def test_only_trials_that_have_begun_can_be_marked(marking, wrong):
-    marking.say("bad", **wrong)
+    marking.say("bad", **{"marked": True} | wrong)
     assert marking.source.left_out == {}
 
 
@@ -424,8 +460,8 @@ def test_what_was_not_seen_cannot_be_taken_back():
         session.begun()
         session.run_until(float(session.when.starts[0]) + 3.0)
         session.stage.screen.left("page")
-        for _ in range(2):
-            session.say("bad", run=1, trial=1)
+        for marked in (True, False):
+            session.say("bad", run=1, trial=1, marked=marked)
         assert session.source.left_out == {0: "unseen"}
 
 
@@ -435,7 +471,7 @@ def test_a_monitor_draws_trials_that_are_left_out_before_their_guess():
         session.begun()
         session.run_until(float(session.when.starts[1]) + 3.0)
         session.decide(0, 1)
-        session.say("bad", run=1, trial=2)
+        session.say("bad", run=1, trial=2, marked=True)
         page, complaints = browser.new_page(), []
         page.on("pageerror", lambda each: complaints.append(str(each)))
         page.goto(session.stage.server.link("monitor"))
@@ -586,7 +622,8 @@ def walked(tmp_path_factory):
     known = open_dataset(root / "alone")
     state = SessionState(known.protocol, "rehearsal", SLOW, sessions=("train", "test"))
     commands = [{"command": each} for each in ("start", "pause", "continue", "stop", "guess")]
-    commands += [{"command": "bad", "run": 1, "trial": 1}, {"command": "bad", "match": True}]
+    commands += [{"command": "bad", "run": 1, "trial": 1, "marked": True}]
+    commands += [{"command": "bad", "match": True}]
     commands += [{"truth": "cloud", "reward": 1, "action": 2}, {"command": "truth", "to": "agent"}]
     # A live session's, so that all commands can be given.
     source = source_of(known.protocol)

@@ -56,6 +56,21 @@ def test_what_was_recorded_before_is_not_waited_for():
     assert time.monotonic() - before >= 0.4 / 20 - 1e-6
 
 
+def test_time_stands_still_in_a_pause():
+    source = begun(10.0)
+    source.read(1)
+    answers = [True] * 6  # as many looks, 0.05 s each: three seconds of the run
+    source.paused = lambda: bool(answers) and answers.pop()
+    before = time.monotonic()
+    (frame,) = source.read(2)
+    assert time.monotonic() - before >= 0.3 - 1e-6
+    assert frame.arrived < 3.0
+    # And what is due next is not late.
+    before = time.monotonic()
+    source.read(FRAMES)
+    assert time.monotonic() - before >= (FRAMES - 2) * 0.1 / 10 - 0.1
+
+
 def test_all_else_is_the_other_source_s():
     inner = Losing(MINE, lost={("train", 1, 3): "corrupt"})
     source = PacedSource(inner, 1000.0)

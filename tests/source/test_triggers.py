@@ -139,6 +139,15 @@ def test_dummies_come_before_time_zero(monkeypatch):
         assert -200 <= source.elapsed() < WAIT - 200
 
 
+def test_a_run_begins_when_its_key_was_pressed():
+    source = source_of(live=KEY)
+    with Triggers() as triggers:
+        triggers._source = source  # keys of the screen alone
+        before = time.monotonic()
+        triggers.press("5", ago=0.8)
+        assert source._zero == pytest.approx(before - 0.8, abs=0.2)
+
+
 def test_pulses_of_every_volume_do_not_begin_the_next_run(monkeypatch):
     with pipe(monkeypatch) as far, Triggers() as triggers:
         source = source_of(live=KEY)

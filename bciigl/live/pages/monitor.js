@@ -169,6 +169,7 @@ function drawScreen() {
   if (shown === "closed") words.push("Open the link below on the participant's screen");
   if (shown === "hidden") words.push("The page is behind another window or tab");
   if (used && screen.pages > 1) words.push(`${screen.pages} pages are open`);
+  if (shown === "open" && screen.keys && !screen.focused) words.push("Click into the page: keys go to another window now");
   if (used && screen.frame_rate) words.push(`${screen.frame_rate.toFixed(1)} frames a second`);
   if (used && screen.onset_error) words.push(`onset error ${screen.onset_error[0].toFixed(1)} ms (at most ${screen.onset_error[1].toFixed(1)} ms)`);
   tell("screen-words", words.join(", "));
@@ -239,7 +240,7 @@ function fillTrial(row, guess) {
   say(truth, guess.truth === null || guess.truth === undefined ? "" : `${judged ? (right ? "✓ " : "✗ ") : ""}${guess.truth}`);
   truth.title = guess.truth ?? "";
   const button = row.querySelector("button");
-  button.disabled = !can("bad");
+  button.disabled = !can("bad") || guess.run !== state.run; // a run that is written stays as it is
   button.setAttribute("aria-pressed", marked);
   button.title = marked ? "Take the mark back: learn from this trial" : "Mark this trial bad: it is kept, but left out of learning";
   button.setAttribute("aria-label", `${marked ? "Take back the mark of" : "Mark as bad"} trial ${guess.trial} of run ${guess.run}`);
@@ -669,10 +670,13 @@ const send = connect(
 );
 
 for (const name of ["start", "pause", "continue", "truth"]) $(name).addEventListener("click", () => send({ command: name }));
-$("bad").addEventListener("click", () => send({ command: "bad", run: state.run, trial: state.trial }));
+// What is wanted, not its contrary: two clicks, or two monitors, must not undo each other.
+const mark = (run, trial, button) => send({ command: "bad", run, trial, marked: button.getAttribute("aria-pressed") !== "true" });
+$("bad").addEventListener("click", () => mark(state.run, state.trial, $("bad")));
 $("trials").addEventListener("click", (event) => {
-  const row = event.target.closest("button")?.closest("tr");
-  if (row) send({ command: "bad", run: Number(row.dataset.run), trial: Number(row.dataset.trial) });
+  const button = event.target.closest("button");
+  const row = button?.closest("tr");
+  if (row) mark(Number(row.dataset.run), Number(row.dataset.trial), button);
 });
 $("stop").addEventListener("click", () => $("stop-dialog").showModal());
 $("stop-no").addEventListener("click", () => $("stop-dialog").close());

@@ -57,13 +57,14 @@ let test = { number: 0, state: "due", result: null }; // due, running or done
 
 const words = () => WORDS[current?.look.language] ?? WORDS.en;
 const visible = () => document.visibilityState === "visible";
+const tellWhetherSeen = () => send({ visible: visible(), focused: document.hasFocus() });
 const canTest = () => ["instructions", "rest"].includes(current?.view) && visible();
 const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const nextFrame = () => new Promise(requestAnimationFrame);
 
 const send = connect("/screen/socket", show, (news) => {
   connection = news;
-  if (news === "open") send({ visible: visible() });
+  if (news === "open") tellWhetherSeen();
   drawFooter();
 });
 
@@ -94,7 +95,7 @@ function draw(picture, arrival) {
   document.body.dataset.view = view.dataset.view = state.view;
   const isCross = state.view === "fixation" && ["", "+"].includes(state.text) && !picture;
   cross.hidden = !isCross;
-  text.hidden = isCross || picture !== null;
+  text.hidden = isCross;
   text.replaceChildren(...lines(state.text));
   drawImage(picture, state.text);
   drawFooter();
@@ -123,7 +124,7 @@ function image(address) {
   if (!preloaded.has(address)) {
     const element = new Image();
     element.decoding = "sync"; // drawn in the same frame as all else
-    element.src = address;
+    element.src = `${address}${location.search}`; // with the link's token, if it has one
     element.decode().catch(() => preloaded.delete(address)); // so that it is asked for again
     preloaded.set(address, element);
   }
@@ -150,9 +151,10 @@ function drawImage(picture, alt) {
 function fit() {
   if (current === null || text.hidden) return;
   const margins = getComputedStyle(view);
+  const picture = byId("image").offsetHeight; // 0 without one
   const room = {
     width: view.clientWidth - parseFloat(margins.paddingLeft) - parseFloat(margins.paddingRight),
-    height: view.clientHeight - parseFloat(margins.paddingTop) - parseFloat(margins.paddingBottom),
+    height: view.clientHeight - parseFloat(margins.paddingTop) - parseFloat(margins.paddingBottom) - picture,
   };
   const fits = (size) => {
     text.style.fontSize = `${size}px`;
@@ -275,8 +277,11 @@ window.addEventListener("resize", fit);
 // A screen that turns dark to save power would end the experiment.
 const stayAwake = () => navigator.wakeLock?.request("screen").catch(() => {});
 
+window.addEventListener("focus", tellWhetherSeen);
+window.addEventListener("blur", tellWhetherSeen);
+
 document.addEventListener("visibilitychange", () => {
-  send({ visible: visible() });
+  tellWhetherSeen();
   if (visible()) stayAwake();
   startTestIfDue();
 });
