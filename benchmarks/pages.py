@@ -102,7 +102,7 @@ def _deaf_monitor(stage: Stage) -> Iterator[None]:
 
 def onset() -> None:
     """Print how long after a decision its guess is drawn."""
-    changes = {"task.trials": 60, "task.trials_per_run": 60, "timing.isi": 2.5}
+    changes = {"task.trials": 92, "task.trials_per_run": 92, "timing.isi": 2.5}
     protocol = load("number_guessing", changes=changes | {"brain.noise": 0.5})
     decided: list[float] = []
     act = TimelyAgent.act
@@ -114,7 +114,7 @@ def onset() -> None:
 
     TimelyAgent.act = timed
     with (
-        rehearsal(protocol, 3.0) as (stage, session, out),
+        rehearsal(protocol, 6.0) as (stage, session, out),
         open_pages(stage) as (screen, shown),
     ):
         session.start()

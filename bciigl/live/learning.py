@@ -231,20 +231,23 @@ class LearningWatch:
             }
 
     def _score(self, rows: list) -> None:
-        """Take down how often it was right, as far as the truth is known by now."""
-        for each in self._history:
-            each["true_accuracy"] = self._true_accuracy(rows[: each["trials"]])
+        """Take down how often it was right of late about contexts that were new to it.
 
-    def _true_accuracy(self, rows: list) -> float | None:
-        """Return how often the learner was right of late about contexts that were new to it."""
+        That is as far as the truth is known by now. The session waits meanwhile.
+        """
         options = [str(each) for each in self._protocol.task.options]
-        right = []
+        right: list[bool] = []
+        known = [0]  # of how many of the first trials it is known
         for place, trial in rows:
             guess: Guess = self._state.runs[place].guesses[trial]
             if guess.truth is not None and (place, trial) in self._chosen:
                 right.append(options[self._chosen[place, trial]] == guess.truth)
-        recent = right[-RECENT:]
-        return round(float(np.mean(recent)), 3) if len(recent) >= RECENT / 3 else None
+            known.append(len(right))
+        for each in self._history:
+            end = known[min(each["trials"], len(rows))]
+            recent = right[max(end - RECENT, 0) : end]
+            enough = len(recent) >= RECENT / 3
+            each["true_accuracy"] = round(sum(recent) / len(recent), 3) if enough else None
 
 
 def _match_rate(found: Diagnosis) -> float:
