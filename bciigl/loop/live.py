@@ -250,7 +250,7 @@ def _run(
     def display(keep: Callable, elapsed: Callable[[], float]) -> Any:
         if settings["rehearsed"]:
             drawn = (elapsed, watching.draw, watching.is_drawn)
-            return RehearsalDisplay(keep, scanner, *drawn, waits=settings["rehearsed"] > 1)
+            return RehearsalDisplay(keep, scanner, *drawn, settings["rehearsed"])
         return ClockDisplay(keep, elapsed, watching.draw)
 
     def keep(session: str, run: int, line: dict[str, Any]) -> None:

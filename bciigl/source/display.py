@@ -127,11 +127,15 @@ class ClockDisplay(Display):
         Returns the seconds since the run began; negative before that is known.
     draw : function
         Called with an event at the time at which it is to be seen (`Draw`).
+    speed : float
+        How many times as fast as a scanner it is.
     """
 
-    def __init__(self, keep: Keep, elapsed: Callable[[], float], draw: Draw) -> None:
+    def __init__(
+        self, keep: Keep, elapsed: Callable[[], float], draw: Draw, speed: float = 1.0
+    ) -> None:
         super().__init__(keep)
-        self._elapsed, self._draw = elapsed, draw
+        self._elapsed, self._draw, self._speed = elapsed, draw, speed
         self._due: list[tuple[float, float, Event]] = []
         self._open = True
         threading.Thread(target=self._run, daemon=True).start()
@@ -170,7 +174,7 @@ class ClockDisplay(Display):
                     return
                 left = self._due[0][0] - self._elapsed() if self._due else 1.0
                 if left > 0:
-                    self._changed.wait(min(left, 1.0))
+                    self._changed.wait(min(left / self._speed, 1.0))
                     continue
                 planned, latest, event = self._due.pop(0)
             onset = self._time(planned)
@@ -212,8 +216,9 @@ class RehearsalDisplay(ClockDisplay):
         Where the scanner is.
     is_drawn : function
         Tells whether events are drawn.
-    waits : bool
-        Whether the scanner waits for what is shown, so that time stands still meanwhile.
+    speed : float
+        How many times as fast as real time the scanner is. Above 1 it waits for what is shown, so
+        that time stands still meanwhile.
     """
 
     def __init__(
@@ -223,10 +228,10 @@ class RehearsalDisplay(ClockDisplay):
         elapsed: Callable[[], float] = float,
         draw: Draw = silent,
         is_drawn: Callable[[], bool] = never,
-        waits: bool = True,
+        speed: float = 1.0,
     ) -> None:
-        super().__init__(keep, elapsed, draw)
-        self._is_drawn, self._waits, self._run_number = is_drawn, waits, 0
+        super().__init__(keep, elapsed, draw, speed)
+        self._is_drawn, self._waits, self._run_number = is_drawn, speed > 1, 0
         self._drawing, self._drew = False, NEVER
         self._latest: dict[Planned, float] = {}  # of events that are drawn
         self._scanner = None if address is None else connect(address, self._heard)

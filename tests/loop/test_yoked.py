@@ -4,20 +4,26 @@ import json
 import logging
 import re
 import shutil
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
 
 import numpy as np
 import pytest
 from live_recordings import short
 from loop.test_peeking import keeps, leads_to_truth
+from page_clients import Client, until
 from reachable import reachable
 from recordings import Stopped, stop_after, write_made_up
-from rehearsals import scanning
+from rehearsals import SPEED, scanning
+from websockets.exceptions import ConnectionClosed
 
 from bciigl.base.errors import BciiglError
+from bciigl.base.progress import silent
+from bciigl.cli.pages import Terminal, watching
 from bciigl.cli.results import echo_blinded
 from bciigl.learn.interactions import Interactions
+from bciigl.live.stage import Stage
+from bciigl.live.state import SessionState
 from bciigl.loop import Agent, Choice, LearningAgent
 from bciigl.loop.live import Watching, record_live, resume_live
 from bciigl.loop.timely import TimelyAgent
@@ -32,6 +38,7 @@ from bciigl.loop.yoked import (
 from bciigl.protocol import dump
 from bciigl.recording import Dataset, open_dataset
 from bciigl.recording.trial import NO_GUESS
+from bciigl.source.triggers import Triggers
 from bciigl.testing import check_agent
 
 SEED = 987_654_323
@@ -295,7 +302,42 @@ def test_what_is_wrong_with_a_condition_is_not_said_to_who_runs_it(bciigl, tmp_p
     assert len(said) == 1
 
 
-def test_nothing_leads_an_agent_of_a_live_session_to_truth_or_keys(tmp_path):
+class Answering(Client):
+    """A participant's screen that says it has drawn each view, and answers by keys at random."""
+
+    def _read(self) -> None:
+        rng = np.random.default_rng(SEED)
+        with suppress(ConnectionClosed):
+            for text in self.socket:
+                message = json.loads(text)
+                if message.get("view") == "judge":  # first: in a fast rehearsal it is soon too late
+                    self.say(key="12"[rng.integers(2)], ago=0.5)
+                if "id" in message:
+                    self.messages.append(message)
+                    self.say(seen=message["id"], delay=1.0)
+
+
+@contextmanager
+def watched(protocol):
+    """Give who watches a rehearsal whose pages are open, and say whatever they can."""
+    state = SessionState(protocol, "rehearsal", SPEED)
+    with Stage(state, port=0, truth=lambda place: None) as stage, Triggers(stage.draw) as triggers:
+        with Answering(stage.server, "screen") as screen, Client(stage.server, "monitor") as page:
+            until(lambda: stage.screen.visible)
+            page.say(command="truth", truth=1, reward=1)
+            yield watching(stage, Terminal(state, silent), triggers)
+            views = {each["view"] for each in screen.messages}
+            assert views >= {"imagine", "guess", "judge"} and stage.is_drawn()
+            assert page.messages[-1]["truth_shown"]
+
+
+@contextmanager
+def unwatched(protocol):
+    yield Watching()
+
+
+@pytest.mark.parametrize("pages", [unwatched, watched])
+def test_nothing_leads_an_agent_of_a_live_session_to_truth_or_keys(tmp_path, pages):
     # Long runs: a sequence of guesses is hardly ever by chance the one meant.
     protocol = mine(
         seed=SEED,
@@ -306,11 +348,15 @@ def test_nothing_leads_an_agent_of_a_live_session_to_truth_or_keys(tmp_path):
     write_made_up(tmp_path / "other", protocol)
     (tmp_path / "condition").write_text("yoked: other")
     given: dict[str, list] = {}
-    with pytest.MonkeyPatch.context() as patch, scanning(protocol, tmp_path / "volumes"):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        scanning(protocol, tmp_path / "volumes"),
+        pages(protocol) as who,
+    ):
         patch.setattr("bciigl.loop.agent.LearningAgent", keeps(LearningAgent, given))
         patch.setattr("bciigl.loop.live.TimelyAgent", keeps_itself(TimelyAgent, given))
         patch.setattr("bciigl.loop.yoked.YokedAgent", keeps_itself(YokedAgent, given))
-        how = {"condition": tmp_path / "condition"}
+        how = {"condition": tmp_path / "condition", "watching": who}
         record_live(protocol, tmp_path / "volumes", tmp_path / "out", **how)
     assert [type(each) for each in given["self"]] == [TimelyAgent, YokedAgent]
     assert len(given["context"]) > 12

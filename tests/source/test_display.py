@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 
 import pytest
 
@@ -264,3 +265,14 @@ def test_scanner_that_goes_is_not_waited_for(scanner, tmp_path, monkeypatch):
         pass
     scanner.connection.close()
     assert found.get(timeout=LONG) is None
+
+
+def test_in_a_fast_rehearsal_events_are_shown_when_they_are_due():
+    began, shown = time.monotonic(), queue.Queue()
+    elapsed = lambda: 10 * (time.monotonic() - began)  # noqa: E731
+    display = ClockDisplay([].append, elapsed, lambda event: shown.put(elapsed()), speed=10.0)
+    display.show(CUE, 100.0)  # planned at 3 s
+    at = shown.get(timeout=LONG)
+    display.close()
+    # Looked for once a second of this computer's, it would be shown at 10 s.
+    assert 3.0 <= at < 9.0
