@@ -10,7 +10,8 @@ from browsers import launched
 
 from bciigl.recording import open_dataset
 
-SIZES = {"phone": (390, 844), "laptop": (1366, 768), "projector": (1920, 1080)}
+SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1366, 768)}
+SIZES["projector"] = (1920, 1080)
 TRIALS, CLOSED = 7, 4
 """How many there are, and in which the screen is closed."""
 SETTINGS = {
@@ -59,7 +60,9 @@ class Browser:
     def window(self, size):
         """Return a window of some size."""
         width, height = SIZES[size]
-        context = self._browser.new_context(viewport={"width": width, "height": height})
+        look = {"viewport": {"width": width, "height": height}}
+        look["color_scheme"] = "dark" if size == "tablet" else "light"
+        context = self._browser.new_context(**look)
         context.expose_function("record", lambda each: self.shown.append(each))
         context.add_init_script(RECORD)
         return context
@@ -111,6 +114,18 @@ def test_a_rehearsal_on_both_pages_is_what_the_dataset_has(browser, tmp_path):
                     screen = browser.open(window, links["screen"])
                     screen.wait_for_selector("body[data-view]")
                     monitors["phone"].wait_for_selector("#alarm", state="hidden")
+                    monitors["phone"].close()
+                    monitors["phone"] = browser.open(browser.window("phone"), links["monitor"])
+                for name, (width, height) in SIZES.items():  # as the person's window may be
+                    if each["id"] % len(SIZES) == [*SIZES].index(name):
+                        screen.set_viewport_size({"width": width, "height": height})
+        screen_wide = screen.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+        assert not screen_wide, "the screen should not scroll"
+        colours = {
+            name: page.evaluate("getComputedStyle(document.body).backgroundColor")
+            for name, page in monitors.items()
+        }
+        assert colours["tablet"] != colours["laptop"] == colours["phone"]
         for monitor in monitors.values():
             monitor.get_by_text(f"{TRIALS} of {TRIALS}").first.wait_for()
             wide = monitor.evaluate("document.documentElement.scrollWidth > window.innerWidth")
