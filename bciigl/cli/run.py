@@ -170,13 +170,13 @@ def _replayed(dataset: str, volumes: str, out: str, region: str | None) -> None:
 
 @contextmanager
 def blinded(condition: str | None) -> Iterator[None]:
-    """Say of a condition that cannot be used no more than that, to whoever runs the session."""
+    """Say no more of a condition that cannot be used: who runs the session should not know."""
     from bciigl.loop.yoked import ConditionError
 
     try:
         yield
     except ConditionError:
         raise BciiglError(
-            f"{condition}: does not fit this experiment; whoever prepared it can see why with "
-            "bciigl.loop.yoked.read_condition (docs/live.md)"
+            f"{condition}: does not fit this experiment; the person who prepared it can "
+            "see why with bciigl.loop.yoked.read_condition (docs/live.md)"
         ) from None

@@ -97,7 +97,7 @@ class LearningWatch:
                     self._predict()
                     self._finish_runs()
                     self._learn()
-            except Exception:  # a session goes on without its monitor
+            except Exception:  # a session continues without its monitor
                 logging.getLogger("bciigl").exception("the monitor cannot learn from the session")
             self._state.changed()
             with self._changed:

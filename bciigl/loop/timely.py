@@ -57,7 +57,7 @@ class TimelyAgent(Agent):
             self.troubles.append(f"{what}: all guesses are uniform from now on")
         except Exception:  # it stays with what it has learned before
             what = "the agent cannot learn from the runs before"
-            self.troubles.append(f"{what}; it goes on with what it knows")
+            self.troubles.append(f"{what}; it continues with what it knows")
         return False
 
     def begin_run(self, rng: np.random.Generator) -> None:

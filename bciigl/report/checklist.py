@@ -112,7 +112,7 @@ def _before(session: SessionView) -> Iterator[Item]:
     size = f"{counted(protocol.task.trials, 'trial')} and {hours:.1f} h in the scanner"
     yield Item(
         "1b",
-        "How many people there are, and why so many",
+        "How many people there are, and why that number",
         f"This is one session, planned with {size}.",
         "how many people and sessions, and why (bciigl plan justifies trials and people)",
     )

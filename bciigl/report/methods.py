@@ -258,7 +258,7 @@ def agent_sentences(
         yield (
             "In the control condition the guesses of another session were shown instead, run by "
             "run and trial by trial (yoked). The condition was read from a file that somebody else "
-            "had prepared, and not shown to whoever ran the session."
+            "had prepared, and not shown to those who ran the session."
         )
 
 

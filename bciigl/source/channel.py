@@ -134,7 +134,7 @@ class Listener:
         protocol = self._protocol or {}
         address = Address(port=port, token=self._token, speed=self._speed, protocol=protocol)
         write_text(self._path, address.model_dump_json() + "\n", overwrite=True)
-        self._path.chmod(0o600)  # whoever knows the token may show things
+        self._path.chmod(0o600)  # anybody who knows the token may show things
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 

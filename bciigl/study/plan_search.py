@@ -119,7 +119,8 @@ def search(
         Lengths in trials, growing.
     goal : Goal
     look : function
-        Returns what is learned from so many trials. A shorter length may come after a longer one.
+        Returns what is learned from that number of trials. A shorter length may come after a longer
+        one.
     to_end : bool
         Look on to the end, in long steps, to see whether deciding was right.
     """
