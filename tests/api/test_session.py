@@ -126,6 +126,7 @@ def test_plots_make_a_figure_or_draw_where_they_are_told(session, learned, plot)
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_a_report_is_written_and_found(session, tmp_path):
     path = session.report()
     assert path.name == "report.html"

@@ -32,6 +32,7 @@ def test_one_noise_level_may_be_a_number(tmp_path):
     assert again.to_dataframe().equals(found.to_dataframe())
 
 
+@pytest.mark.slow
 def test_figures_reports_and_tables(study, tmp_path):
     figure, ax = plt.subplots()
     study.plot(ax=ax)

@@ -30,6 +30,7 @@ def reference(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_region_is_drawn_in_the_own_space(bciigl, tmp_path):
     pytest.importorskip("SimpleITK")
     out = tmp_path / "anna"
@@ -63,6 +64,7 @@ def test_region_is_drawn_in_the_own_space(bciigl, tmp_path):
     assert read_image(out / "region.nii.gz", as_stored=True).data.dtype == np.uint8
 
 
+@pytest.mark.slow
 def test_mask_that_the_user_brings_needs_no_fit(bciigl, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "SimpleITK", None)
     volume = read_image(reference(tmp_path / "run.nii.gz"))

@@ -20,6 +20,7 @@ def small(monkeypatch):
         monkeypatch.setattr(theory, name, partial(getattr(theory, name), **how))
 
 
+@pytest.mark.slow
 def test_the_theory_is_told_in_all_forms(bciigl, small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     document = json.loads(bciigl("reproduce", "theory", "--repeats", 1, "--json").stdout)

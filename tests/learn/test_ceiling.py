@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from bciigl.learn import InputError, SupervisedCeiling
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(SupervisedCeiling(), on_skip=None)
 

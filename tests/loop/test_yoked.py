@@ -336,7 +336,7 @@ def unwatched(protocol):
     yield Watching()
 
 
-@pytest.mark.parametrize("pages", [unwatched, watched])
+@pytest.mark.parametrize("pages", [unwatched, pytest.param(watched, marks=pytest.mark.slow)])
 def test_nothing_leads_an_agent_of_a_live_session_to_truth_or_keys(tmp_path, pages):
     # Long runs: a sequence of guesses is hardly ever by chance the one meant.
     protocol = mine(

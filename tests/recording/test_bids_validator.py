@@ -84,6 +84,7 @@ def test_dataset_of_an_odd_protocol_is_valid(tmp_path, sections):
     check(tmp_path / "dataset")
 
 
+@pytest.mark.slow
 def test_validator_does_look_at_what_we_write(tmp_path):
     folder = whole(small(), tmp_path / "dataset")
     run = folder / "sub-01/ses-test/func/sub-01_ses-test_task-small_run-01_bold.json"

@@ -1,6 +1,7 @@
 """The report of a plan."""
 
 import numpy as np
+import pytest
 from plans import made, results
 
 from bciigl.report.plan import plan_sections
@@ -81,6 +82,7 @@ def test_the_first_figure_shows_who_is_at_the_target_when():
     assert axis.get_xlim()[1] > 0.28
 
 
+@pytest.mark.slow
 def test_people_and_designs_are_told_apart_in_titles():
     one = planned([[16] * 10 + [24] * 26 + [28] * 4])
     said = "Half of the people reach 80 % after 0.24 scanner hours, the last after 0.28"

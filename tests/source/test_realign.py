@@ -162,6 +162,7 @@ def test_reference_that_is_no_volume_is_refused():
 
 
 @pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs a real recording")
+@pytest.mark.slow
 def test_known_moves_of_a_real_recording_are_found():
     (path,) = Path(os.environ["BCIIGL_TEST_DATA"], "bold").glob("*bold.nii.gz")
     data, affine, _ = read_image(path)

@@ -51,6 +51,7 @@ def test_bad_input_is_told_without_a_traceback_and_leaves_nothing(bciigl, tmp_pa
         assert not out.exists()
 
 
+@pytest.mark.slow
 def test_every_output_says_that_it_is_semi_real(bciigl, tmp_path, monkeypatch):
     make_subject(tmp_path)
     semi_real(tmp_path)
@@ -95,6 +96,7 @@ def test_sweep_varies_the_judgment_and_says_what_is_real(bciigl, tmp_path, monke
 
 
 @pytest.mark.skipif("BCIIGL_TEST_DATA" not in os.environ, reason="needs a real recording")
+@pytest.mark.slow
 def test_categories_can_be_told_apart_in_a_real_recording(bciigl, tmp_path, monkeypatch):
     path = Path(os.environ["BCIIGL_TEST_DATA"], "real", "haxby_slice.npz")
     if not path.exists():
