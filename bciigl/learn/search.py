@@ -388,7 +388,7 @@ def discover(task: Task) -> Found:
             enough |= family.one_right != task.one_right
         if enough:
             continue
-        found = _found(Search(clean if family.shared else task, family))
+        found = _found(Search(clean, family))
         told = found.search.told(found.unseen)
         if (
             found.likelihood() > best.likelihood()
