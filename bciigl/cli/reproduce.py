@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -107,16 +108,19 @@ def _released(folder: str, repeats: int | None, unused: list[str], as_json: bool
 def _as_published(
     released: str | None, given: dict[str, Any], out: str, as_json: bool, where: dict[str, Any]
 ) -> None:
-    from bciigl.report.as_published import finding, outcome_tables, published_tables
-    from bciigl.study.as_published import NOTES, published_study
+    from bciigl.report.as_published import attribution, finding, outcome_tables, published_tables
+    from bciigl.study.as_published import NOTES, TABLE, published_study, write_table
 
     study = published_study(released, **given)
     outcome = shared.run(study, out, doing="training", **where)
+    write_table(outcome.rows, Path(out, TABLE))
     if as_json:
         echo_json([row.as_dict() for row in outcome.rows])
     elif shared.worth_a_table(outcome, as_json, where["share"] is not None):
         click.echo(click.style(wrapped(finding(outcome.rows)), bold=True) + "\n")
         for table in published_tables(outcome.rows) + outcome_tables(outcome.rows):
             click.echo(f"{wrapped(table.caption)}\n\n{table_text(table)}\n")
+        for said in attribution(outcome.rows):
+            click.echo(f"{wrapped(said)}\n")
         click.echo(shared.in_notes(NOTES, "notes"))
     shared.tell_outcome(study, out, outcome, as_json, "trainings")

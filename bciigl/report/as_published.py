@@ -17,11 +17,48 @@ from bciigl.study.as_published import (
     KEPT,
     NOTES,
     OUTCOMES,
+    SEEN_NOISE,
     PublishedRow,
     PublishedStudy,
 )
 from bciigl.study.store import Results
 
+COMPARED: dict[str, list[tuple[str, tuple[str, str | None], tuple[str, str | None] | None]]] = {
+    "the method": [
+        (ARMS["robust"].words, ("robust", None), None),
+        (KEPT, ("published", KEPT), None),
+        (f"on our recordings, {ARMS['own_robust'].words}", ("own_robust", None), ("own", None)),
+    ],
+    "the optimiser": [
+        (KEPT, ("published", KEPT), ("published", None)),
+        *(
+            (ARMS[arm].words, (arm, None), ("published", None))
+            for arm in ("linear", "centred", "short", "faster")
+        ),
+    ],
+    "the data": [
+        ("our recordings, not the released ones", ("own", None), ("published", None)),
+        (ARMS["split"].words, ("split", None), ("published", None)),
+        (f"then {SEEN_NOISE}", ("split", SEEN_NOISE), ("split", None)),
+        *(
+            (f"on our recordings, {ARMS[arm].words}", (arm, None), ("own", None))
+            for arm in ("own_raw", "own_pauses", "own_timing")
+        ),
+    ],
+}
+"""What is told of each part: in which words, of which rows, and above which others, if any."""
+PAIRED = (
+    "Differences are in points, mean ± standard error: of repeats of the same number, for which the"
+    " first weights or the recordings are the same; of all repeats where neither is (a linear"
+    " network, and our recordings beside the released ones). What is up to two standard errors is"
+    " not seen; among all these differences, some exceed that by chance."
+)
+BANDS = {
+    "with about 100 % (90 or more)": (90, 100),
+    "with about 67 % (55 to 80)": (55, 80),
+    "with about 33 % (45 or less)": (0, 45),
+}
+BETWEEN = "between these"
 LEAD = (
     "The numbers of Table 2 by the procedure of the code that the paper's authors released, and"
     " what of them is the method, what is the optimiser, and what is the data."
@@ -33,7 +70,7 @@ def published_sections(
 ) -> list[Section]:
     """Return the report of a study."""
     command = ["bciigl", "reproduce", "table2", "--as-published"]
-    if study.digest is not None:
+    if study.digests:
         command += ["--released", "DIR"]
     for each in study.arms if len(study.arms) < len(ARMS) else ():
         command += ["--arm", each]
@@ -41,11 +78,13 @@ def published_sections(
         command += ["--repeats", str(study.repeats)]
     command += ["--seed", str(study.seed)]
     facts = {"learned with": versions_told(results)}
-    if study.digest is not None:
-        facts["released arrays, first 16 digits of their SHA-256"] = study.digest
+    if study.digests:
+        facts["released arrays, first 16 digits of their SHA-256"] = ", ".join(study.digests)
     return [
         Section("At a glance", [finding(rows)], notices=unfinished(study, results, "trainings")),
-        Section("Why it varies", drawings=story(rows), tables=outcome_tables(rows)),
+        Section(
+            "Why it varies", attribution(rows), drawings=story(rows), tables=outcome_tables(rows)
+        ),
         Section("The table", [sentence(each) for each in NOTES], tables=published_tables(rows)),
         again_section(
             ["The command below makes the same study again; DIR has the released arrays."],
@@ -61,7 +100,7 @@ def finding(rows: Sequence[PublishedRow]) -> str:
     if not ended:
         return "The published procedure has not been run on the released arrays."
     said = [
-        f"{row.accuracy.mean:.1f} % at noise {row.noise:g} (published {row.published.accuracy:.1f})"
+        f"{row.accuracy.mean:.1f} % at noise {row.noise:g} (published {row.published.accuracy:.2f})"
         for row in ended
         if row.published is not None
     ]
@@ -74,6 +113,38 @@ def finding(rows: Sequence[PublishedRow]) -> str:
         " networks that the others share. With each option's network kept as its own training left"
         f" it, it reaches {min(means):.1f} to {max(means):.1f} %."
     )
+
+
+def attribution(rows: Sequence[PublishedRow]) -> list[str]:
+    """Return what of the published figures is the method, the optimiser, the data, in sentences."""
+    said = []
+    for part, comparisons in COMPARED.items():
+        told = []
+        for words, one, other in comparisons:
+            found = _of(rows, *one)
+            if other is None:
+                shown = [f"{row.accuracy.mean:.1f} % at noise {row.noise:g}" for row in found]
+            else:
+                shown = _differences(found, _of(rows, *other))
+            if shown:
+                told.append(f"{words}: {', '.join(shown)}")
+        if told:
+            said.append(f"What is {part}: {'; '.join(told)}.")
+    return [*said, PAIRED] if said else []
+
+
+def _differences(rows: Sequence[PublishedRow], others: Sequence[PublishedRow]) -> list[str]:
+    """Return by how many points rows are above others of their noise level, if that is seen."""
+    seen, unseen = [], []
+    for row in rows:
+        for other in others:
+            if row.noise == other.noise and (found := row.minus(other)) is not None:
+                mean, error = found
+                if abs(mean) > 2 * error:
+                    seen.append(f"{mean:+.1f} ± {error:.1f} at noise {row.noise:g}")
+                else:
+                    unseen.append(f"{row.noise:g} (± {error:.1f})")
+    return seen + [f"no difference seen at noise {', '.join(unseen)}"] * bool(unseen)
 
 
 def _forgets(rows: Sequence[PublishedRow]) -> bool:
@@ -109,24 +180,34 @@ def published_tables(rows: Sequence[PublishedRow]) -> list[Table]:
 
 
 def outcome_tables(rows: Sequence[PublishedRow]) -> list[Table]:
-    """Return a table of how repeats of the published arm ended, and what became of options."""
+    """Return how repeats of the published arm ended and what became of options, also by place."""
     mine = _of(rows, "published")
     if not mine:
         return []
-    lines = []
-    for words, low, high in (
-        ("about 100 % (90 or more)", 90, 101),
-        ("about 67 % (55 to 80)", 55, 80),
-        ("about 33 % (45 or less)", -1, 45.001),
-    ):
-        shares = [np.mean([low <= each < high for each in row.accuracies]) for row in mine]
-        lines.append([f"repeats with {words}", *(f"{100 * each:.0f} %" for each in shares)])
-    became = [[each for one in row.outcomes for each in one] for row in mine]
-    for outcome, words in OUTCOMES.items():
-        cells = (f"{100 * each.count(outcome) / len(each):.0f} %" for each in became)
-        lines.append([f"options that were {words}", *cells])
     head = ["noise", *(f"{row.noise:g}" for row in mine)]
-    return [Table(head, lines, "AI-IGL as published, on the released arrays")]
+    ended = [[_band(each) for each in row.accuracies] for row in mine]
+    became = [[each for one in row.options for each in one] for row in mine]
+    lines = [_shares(f"repeats {words}", words, ended) for words in (*BANDS, BETWEEN)]
+    lines += [
+        _shares(f"options that were {words}", each, became) for each, words in OUTCOMES.items()
+    ]
+    tables = [Table(head, lines, "AI-IGL as published, on the released arrays")]
+    lines = []
+    for place, words in enumerate(("first", "second", "last")):
+        of_place = [[one[place] for one in row.options] for row in mine]
+        counts = ((each.count("moved"), each.count("kept")) for each in of_place)
+        lines.append([f"trained {words}", *(f"{one} of {one + two}" for one, two in counts)])
+    caption = "Options that moved, of those that were found, by the order of training"
+    return [*tables, Table(head, lines, caption)]
+
+
+def _band(accuracy: float) -> str:
+    return next((words for words, (low, high) in BANDS.items() if low <= accuracy <= high), BETWEEN)
+
+
+def _shares(label: str, what: str, found: Sequence[list[str]]) -> list[str]:
+    """Return a line of how often something is among what was found at each noise level."""
+    return [label, *(f"{100 * each.count(what) / len(each):.0f} %" for each in found)]
 
 
 def story(rows: Sequence[PublishedRow]) -> list[Drawing]:

@@ -7,6 +7,7 @@ figures is the method, what is the optimiser, and what is the data.
 import csv
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ from bciigl.study.published import DATA, published
 from bciigl.study.released import TEST_RUNS, TRAIN_RUNS, released_arrays
 from bciigl.study.results import EntryResult, Finished, Kept
 from bciigl.study.rows import Scored
-from bciigl.study.statistics import Mean, accuracy, mean_of, within
+from bciigl.study.statistics import Mean, accuracy, mean_and_error, mean_of, within
 from bciigl.study.table2 import NAME, PUBLISHED_NOISE, SEPARATE
 
 TRIALS = 2300
@@ -44,18 +45,24 @@ SEEN_NOISE = "test rows that share their noise with training rows"
 KEPT = "each option's network kept as its own training left it"
 FOUND = 0.9
 """An option is found if its matches are ranked above mismatches this often."""
+UPSIDE_DOWN = 0.3
+"""An option is upside down if they are ranked above less often than this: clearly below 1/2."""
 DRIFT = 1 / 6
-"""An option is lost if what f calls a match changed by this share of the test trials."""
-COLUMNS = ("arm", "noise", "learner", "tested", "repeat", "accuracy", "options")
+"""An option has moved if what f calls a match changed by this share of the test trials."""
+DETAILS: dict[str, type] = {"options": str, "found": float, "flipped": int, "right": float}
+"""What is told of each option of a repeat."""
+COLUMNS = ("arm", "noise", "learner", "tested", "repeat", "accuracy", *DETAILS)
+TABLE = "table.csv"
+"""In a study's folder, what `write_table` writes."""
 COMMITTED = DATA / "table2_as_published.csv"
 """The results of the full run; data/README.md has its command and versions."""
 OUTCOMES = {
     "kept": "found and kept",
-    "lost": "found, and lost while others were trained",
+    "moved": "found, and moved while others were trained",
     "upside down": "found upside down (the flip was wrong)",
     "not found": "not found",
 }
-"""What may become of an option."""
+"""What may become of an option: of its scores, which need not cost accuracy."""
 
 
 class Arm(NamedTuple):
@@ -121,12 +128,12 @@ class Option(Kept):
     @property
     def outcome(self) -> str:
         """One of `OUTCOMES`."""
-        if self.found < 1 - FOUND:
+        if self.found < UPSIDE_DOWN:
             return "upside down"
         if self.found < FOUND:
             return "not found"
         moved = abs(self.above_in_the_end - self.above) > DRIFT
-        return "lost" if moved or self.found_in_the_end < FOUND else "kept"
+        return "moved" if moved or self.found_in_the_end < FOUND else "kept"
 
 
 class PublishedResult(Finished):
@@ -143,7 +150,7 @@ class PublishedResult(Finished):
 class _Document(Kept):
     kind: Literal["as published"]
     bciigl: str
-    digest: str | None
+    digests: list[str]
     arms: list[str] = Field(min_length=1)
     noise: list[float] = Field(min_length=1)
     repeats: int | None = Field(ge=1, le=10_000)
@@ -292,7 +299,10 @@ def _ranked_above(scores: np.ndarray, match: np.ndarray) -> float:
 class PublishedRow(Scored):
     """What an arm reaches at a noise level, in percent, beside the published figure.
 
-    `outcomes` has, for each repeat, what became of each option: one of `OUTCOMES`.
+    `numbers` are those of its repeats, from 1. For each repeat, `options` has what became of each
+    option, one of `OUTCOMES`; `found` how often its matches were ranked above mismatches when its
+    own training was over; `flipped` whether it was flipped then, as 0 or 1; `right` the percentage
+    of its test trials that were right. Learners that train no option alone have `right` only.
     """
 
     arm: str
@@ -301,34 +311,58 @@ class PublishedRow(Scored):
     control: str | None
     accuracy: Mean
     accuracies: list[float]
-    published: Any = None
-    outcomes: list[list[str]] = field(default_factory=list)
+    published: Any
+    numbers: list[int]
+    options: list[list[str]]
+    found: list[list[float]]
+    flipped: list[list[int]]
+    right: list[list[float]]
+
+    def minus(self, other: "PublishedRow") -> tuple[float, float] | None:
+        """Return by how much it is better than another, with its standard error, if that is known.
+
+        Repeats of the same number are compared if first weights or recordings are the same in both;
+        else all repeats are.
+        """
+        found, error, _ = self.accuracy
+        less, its_error, _ = other.accuracy
+        if _drawn(self.arm) == _drawn(other.arm):
+            one, two = (
+                dict(zip(row.numbers, row.accuracies, strict=True)) for row in (self, other)
+            )
+            both = [one[each] - two[each] for each in one if each in two]
+            found, error, _ = mean_and_error(both or [0.0])
+            less = its_error = 0.0
+        if error is None or its_error is None:
+            return None
+        return found - less, math.hypot(error, its_error)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as for JSON."""
-        return {
-            **{name: getattr(self, name) for name in ("arm", "noise", "learner", "control")},
-            **self.scores(),
-            **{"accuracies": self.accuracies, "outcomes": self.outcomes},
-        }
+        known = {name: getattr(self, name) for name in ("arm", "noise", "learner", "control")}
+        details = {name: getattr(self, name) for name in ("accuracies", "numbers", *DETAILS)}
+        return {**known, **self.scores(), **details}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> "PublishedRow":
         """Return the row that `as_dict` gave."""
-        names = ("arm", "noise", "learner", "control", "outcomes")
+        names = ("arm", "noise", "learner", "control", "numbers", *DETAILS)
         found = {name: document[name] for name in names} | cls.read_scores(document)
         return TypeAdapter(cls).validate_python(found)
 
 
 @dataclass(frozen=True)
 class PublishedStudy:
-    """Arms at noise levels, each repeated as often as it says, or as given for all."""
+    """Arms at noise levels, each repeated as often as it says, or as given for all.
+
+    The unit of resuming is a training: one that was stopped begins anew, as others do not.
+    """
 
     arms: tuple[str, ...]
     noise: tuple[float, ...] = PUBLISHED_NOISE
     repeats: int | None = None
     seed: int = 0
-    digest: str | None = None
+    digests: tuple[str, ...] = ()  # of the released arrays, one a noise level
     folder: Path | None = field(default=None, compare=False)
     kind: ClassVar = "as published"
 
@@ -336,9 +370,11 @@ class PublishedStudy:
     def cells(self) -> list[PublishedCell]:
         """All units of work, first repeats of all arms first."""
         repeats = {arm: self.repeats or ARMS[arm].repeats for arm in self.arms}
+        digest = dict(zip(self.noise, self.digests, strict=False))
         return [
             PublishedCell(
-                arm, noise, repeat, self.seed, self.digest if _released(arm) else None, self.folder
+                *(arm, noise, repeat, self.seed),
+                *(digest.get(noise) if _released(arm) else None, self.folder),
             )
             for repeat in range(max(repeats.values()))
             for arm in self.arms
@@ -348,7 +384,7 @@ class PublishedStudy:
 
     def document(self) -> dict[str, Any]:
         """Return plain data that describe it, but not where the recordings are."""
-        names = ("arms", "noise", "repeats", "seed", "digest")
+        names = ("arms", "noise", "repeats", "seed", "digests")
         known = {name: getattr(self, name) for name in names}
         return {"kind": self.kind, "bciigl": __version__, **known}
 
@@ -357,15 +393,16 @@ class PublishedStudy:
         """Return the study that `document` described; it can be read, not run."""
         found = _Document.model_validate(document)
         _check_arms(found.arms)
-        return cls(tuple(found.arms), tuple(found.noise), found.repeats, found.seed, found.digest)
+        arms, noise, digests = tuple(found.arms), tuple(found.noise), tuple(found.digests)
+        return cls(arms, noise, found.repeats, found.seed, digests)
 
     def difference(self, other: "PublishedStudy") -> tuple[str, Any, Any] | None:
         """Return what makes the other another study; more of the same does not."""
-        for name in ("digest", "seed"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            if ours != theirs:
-                return ("recordings" if name == "digest" else name), ours, theirs
-        return None
+        here, there = (dict(zip(each.noise, each.digests, strict=False)) for each in (self, other))
+        for noise in here.keys() & there.keys():
+            if here[noise] != there[noise]:
+                return f"recordings at noise {noise:g}", here[noise], there[noise]
+        return ("seed", self.seed, other.seed) if self.seed != other.seed else None
 
     def rows(self, results: Mapping[str, PublishedResult]) -> list[PublishedRow]:
         """Return its table: a row for each arm, noise level and test that has results."""
@@ -374,10 +411,20 @@ class PublishedStudy:
             for noise in self.noise:
                 cells = [each for each in self.cells if (each.arm, each.noise) == (arm, noise)]
                 done = [results[each.key] for each in cells if each.key in results]
+                options = [each.options for each in done]
                 for place, entry in enumerate(cells[0].entries if done else ()):
-                    mine = [accuracy(each.results[place].confusion) for each in done]
-                    became = [[option.outcome for option in each.options] for each in done]
-                    table.append(_row(arm, noise, entry, mine, became))
+                    confusions = [each.results[place].confusion for each in done]
+                    table.append(
+                        _row(
+                            *(arm, noise, entry),
+                            [accuracy(each) for each in confusions],
+                            [each.repeat + 1 for each in done],
+                            [[each.outcome for each in one] for one in options],
+                            [[round(each.found, 3) for each in one] for one in options],
+                            [[int(each.flipped) for each in one] for one in options],
+                            [_right(each) for each in confusions],
+                        )
+                    )
         return table
 
     def read_row(self, document: Any) -> PublishedRow:
@@ -386,22 +433,32 @@ class PublishedStudy:
 
 
 def _row(
-    arm: str, noise: float, entry: Entry, accuracies: list[float], outcomes: list[list[str]]
+    arm: str, noise: float, entry: Entry, accuracies: list[float], *details: Any
 ) -> PublishedRow:
     mean = within(mean_of(accuracies), 0.0)
     paper = published(NAME, entry.learner, noise)
-    return PublishedRow(arm, noise, entry.learner, entry.control, mean, accuracies, paper, outcomes)
+    known = (arm, noise, entry.learner, entry.control, mean, accuracies, paper)
+    return PublishedRow(*known, *details)
+
+
+def _drawn(arm: str) -> tuple[bool, Any]:
+    """Return what first weights and recordings of a repeat depend on, besides its number."""
+    return _released(arm), ARMS[arm].parameters.get("hidden")
+
+
+def _right(confusion: list[list[int]]) -> list[float]:
+    """Return the percentage of each option's test trials that were right."""
+    return [round(100 * row[place] / max(sum(row), 1), 1) for place, row in enumerate(confusion)]
 
 
 def write_table(rows: Sequence[PublishedRow], path: str | os.PathLike) -> None:
     """Write a table with a line for each repeat, as data/table2_as_published.csv."""
-    lines = [
-        [row.arm, row.noise, row.learner, row.control or "", repeat, right, "; ".join(became)]
-        for row in rows
-        for repeat, (right, became) in enumerate(
-            zip(row.accuracies, row.outcomes, strict=True), start=1
-        )
-    ]
+    lines = []
+    for row in rows:
+        known = [row.arm, row.noise, row.learner, row.control or ""]
+        details = (getattr(row, name) for name in DETAILS)
+        for number, right, *told in zip(row.numbers, row.accuracies, *details, strict=True):
+            lines.append([*known, number, right, *("; ".join(map(str, each)) for each in told)])
     with written_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
 
@@ -417,7 +474,11 @@ def read_table(path: str | os.PathLike = COMMITTED) -> list[PublishedRow]:
         _row(
             *(arm, float(noise), Entry(learner, way or None)),
             [float(each["accuracy"]) for each in mine],
-            [each["options"].split("; ") if each["options"] else [] for each in mine],
+            [int(each["repeat"]) for each in mine],
+            *(
+                [[kind(one) for one in each.get(name, "").split("; ") if one] for each in mine]
+                for name, kind in DETAILS.items()
+            ),
         )
         for (arm, noise, learner, way), mine in groups.items()
     ]
@@ -440,14 +501,15 @@ def published_study(
     chosen = tuple(each for each in ARMS if each in arms or not arms)
     chosen = tuple(each for each in chosen if released is not None or not _released(each))
     levels = tuple(sorted(set(noise))) or PUBLISHED_NOISE
-    digest = folder = None
+    digests: tuple[str, ...] = ()
+    folder = None
     if released is not None:
         folder = Path(released).resolve()
         recorded = released_arrays(folder)
         if missing := sorted(set(levels) - set(recorded)):
             raise StudyError(f"{released}: has no arrays at noise level {missing[0]:g}")
-        digest = _digest(recorded[each] for each in sorted(recorded))
-    return PublishedStudy(chosen, levels, repeats, seed, digest, folder)
+        digests = tuple(_digest(recorded[each]) for each in levels)
+    return PublishedStudy(chosen, levels, repeats, seed, digests, folder)
 
 
 def _check_arms(arms: Sequence[str]) -> None:
@@ -461,10 +523,12 @@ def _released(arm: str) -> bool:
     return ARMS[arm].changes is None
 
 
-def _digest(recordings: Any) -> str:
-    found = hashlib.sha256()
-    for sessions in recordings:
-        train = sessions["train"].interactions
-        for each in (train.context, train.action, train.feedback):
-            found.update(np.ascontiguousarray(each, dtype=np.float64).tobytes())
+def _digest(sessions: Sessions) -> str:
+    """Return a hash of all that is learned from and tested on at a noise level."""
+    found, test = hashlib.sha256(), sessions["test"]
+    train, tested = sessions["train"].interactions, test.interactions
+    arrays = (train.context, train.action, train.feedback, train.run)
+    for each in (*arrays, tested.context, tested.run, _meant(test)):
+        values = np.array([] if each is None else each, dtype=np.float64)
+        found.update(f"{values.shape}".encode() + values.tobytes())
     return found.hexdigest()[:16]

@@ -2,12 +2,15 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from released_files import EACH, RUNS, arrays, packed
 
+from bciigl.base.registry import LEARNERS
 from bciigl.learn.interactions import Interactions
 from bciigl.learn.network_igl import ActionInclusiveNetwork
 from bciigl.recording.truth import Session
@@ -25,6 +28,7 @@ from bciigl.study.as_published import (
 from bciigl.study.grid import StudyError
 from bciigl.study.released import released_arrays
 from bciigl.study.statistics import accuracy
+from bciigl.study.table2 import PUBLISHED_NOISE
 
 FEW = {"epochs": 20, "rate": 1e-2, "hidden": (8,)}
 
@@ -78,9 +82,30 @@ def test_all_arms_are_run_and_the_table_is_read_as_it_was_kept(fast, tmp_path):
     assert [arm for arm, way in by_way if way == SEEN_NOISE] == ["split"]
     # Clear arrays, for those who learn.
     assert by_way["robust", None].accuracy.mean > 95
-    assert len(by_way["published", None].outcomes[0]) == 3
     as_published.write_table(table, tmp_path / "table.csv")
     assert as_published.read_table(tmp_path / "table.csv") == table
+
+
+def test_a_row_tells_each_option_of_each_repeat(fast, tmp_path):
+    study = published_study(packed(tmp_path), arms=["published"], noise=[0.05], repeats=3)
+    results = {each.key: each.result.model_validate(each.run()) for each in study.cells[1:]}
+    ended, kept = study.rows(results)
+    assert ended.numbers == [2, 3]  # the first has not been run
+    for place, result in enumerate(results.values()):
+        options = result.options
+        assert ended.options[place] == [each.outcome for each in options]
+        assert ended.found[place] == pytest.approx([each.found for each in options], abs=5e-4)
+        assert ended.flipped[place] == [each.flipped for each in options]
+        for row, tested in zip((ended, kept), result.results, strict=True):
+            right = [100 * line[k] / sum(line) for k, line in enumerate(tested.confusion)]
+            assert row.right[place] == pytest.approx(right, abs=0.05)
+
+
+def test_a_table_without_what_became_of_options_is_read(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_text("arm,noise,learner,tested,repeat,accuracy\nrobust,0.1,ai_igl,,1,96.25\n")
+    (row,) = as_published.read_table(path)
+    assert (row.accuracies, row.numbers, row.options, row.right) == ([96.25], [1], [[]], [[]])
 
 
 def test_a_split_arm_is_tested_on_runs_it_has_not_seen(fast, tmp_path):
@@ -142,10 +167,14 @@ def released_arrays_of(values):
     ("found", "above", "last", "above_last", "expected"),
     [
         (1.0, 0.33, 1.0, 0.35, "kept"),
-        (1.0, 0.33, 1.0, 0.9, "lost"),
-        (1.0, 0.33, 0.5, 0.33, "lost"),
+        (1.0, 0.33, 1.0, 0.9, "moved"),
+        (1.0, 0.33, 0.5, 0.33, "moved"),
         (0.0, 0.67, 1.0, 0.33, "upside down"),
+        (0.29, 0.67, 1.0, 0.33, "upside down"),
+        (0.3, 0.67, 1.0, 0.33, "not found"),
         (0.5, 0.33, 0.5, 0.33, "not found"),
+        (0.89, 0.33, 1.0, 0.33, "not found"),
+        (0.9, 0.33, 0.9, 0.33, "kept"),
     ],
 )
 def test_what_became_of_an_option(found, above, last, above_last, expected):
@@ -189,15 +218,121 @@ def test_without_the_released_arrays_our_own_recordings_are_learned_from(tmp_pat
         published_study(arms=["linear"])
 
 
-def test_a_folder_of_other_arrays_is_another_study(tmp_path):
+@pytest.mark.parametrize("name", list(arrays()))
+def test_a_folder_of_other_arrays_is_another_study(tmp_path, name):
     first = published_study(packed(tmp_path / "one"), noise=[0.05])
     other = arrays()
-    other["context"] = other["context"] + 1
+    other[name] = other[name][::-1]
     second = published_study(packed(tmp_path / "two", **other), noise=[0.05])
-    assert first.difference(second)[0] == "recordings"
-    assert (
-        first.difference(published_study(packed(tmp_path / "one"), noise=[0.05], repeats=3)) is None
-    )
+    assert first.difference(second)[0] == "recordings at noise 0.05"
+    again = published_study(packed(tmp_path / "one"), noise=[0.05], repeats=3)
+    assert first.difference(again) is None
+
+
+def test_arrays_of_other_levels_may_be_added(tmp_path):
+    first = published_study(packed(tmp_path), noise=[0.05])
+    packed(tmp_path, "noise_0.1.npz", context=arrays()["context"] + 1)
+    assert published_study(tmp_path, noise=[0.05]).cells == first.cells
+    more = published_study(tmp_path, noise=[0.05, 0.1])
+    assert first.difference(more) is None
+    assert {each.key for each in first.cells} < {each.key for each in more.cells}
+    assert len({each.digest for each in more.cells if each.digest}) == 2
+
+
+@pytest.fixture
+def spied(fast, monkeypatch, tmp_path):
+    """Note which protocols are simulated, and what learners are given; everything is made up."""
+    made = released_arrays(packed(tmp_path / "simulated"))[0.05]
+    seen = SimpleNamespace(made=made, protocols=[], learners=[], given=[], tested=[])
+
+    def simulate(protocol):
+        seen.protocols.append(protocol)
+        return made
+
+    class Spy(ActionInclusiveNetwork):
+        def fit(self, context, action, feedback, **others):
+            seen.learners.append(self.get_params())
+            seen.given.append((context, action, feedback, others["run"]))
+            return super().fit(context, action, feedback, **others)
+
+        def predict(self, context, **others):
+            seen.tested.append(context)
+            return super().predict(context, **others)
+
+    monkeypatch.setattr(as_published, "simulate", simulate)
+    spec = replace(LEARNERS.get("ai_igl_network"), make=Spy)
+    monkeypatch.setattr(LEARNERS, "get", lambda name: spec)
+    return seen
+
+
+def test_our_recordings_are_simulated_as_their_arm_says(spied):
+    timing = {"own": (1.5, 7), "own_raw": (1.5, 7), "own_pauses": (1.5, 12), "own_timing": (10, 12)}
+    study = PublishedStudy(tuple(timing), (0.01, 0.1), repeats=2)
+    for cell in study.cells:
+        cell.run()
+        protocol, (context, _, feedback, _) = spied.protocols[-1], spied.given[-1]
+        assert (protocol.timing.tr, protocol.timing.isi) == timing[cell.arm]
+        assert (protocol.brain.noise, protocol.task.trials) == (cell.noise, as_published.TRIALS)
+        estimate = protocol.estimate
+        assert (protocol.recording, estimate.method) == ("separate", "frame")
+        assert not estimate.normalise
+        train, test = (spied.made[name].interactions for name in ("train", "test"))
+        share = 0 if cell.arm == "own_raw" else 1 - cell.noise
+        less = share * train.context.mean(axis=0)
+        np.testing.assert_allclose(context, train.context - less)
+        np.testing.assert_allclose(spied.tested[-1], test.context - less)
+        np.testing.assert_allclose(feedback, train.feedback - share * train.feedback.mean(axis=0))
+    seeds = {cell.repeat: set() for cell in study.cells}
+    for cell, protocol, learner in zip(study.cells, spied.protocols, spied.learners, strict=True):
+        seeds[cell.repeat].add((protocol.seed, learner["random_state"]))
+    # The same brain and first weights in all arms and at all levels of a repeat, and no other's.
+    (first,), (second,) = seeds.values()
+    assert first[0] != second[0] and first[1] != second[1]
+
+
+def test_released_arrays_are_those_of_the_level_and_of_the_runs_that_the_arm_says(spied, tmp_path):
+    levels = {0.05: arrays(), 0.1: {**arrays(), "context": arrays()["context"] + 1}}
+    levels[0.1]["test_context"] = levels[0.1]["test_context"] + 2
+    for noise, each in levels.items():
+        packed(tmp_path / "released", f"noise_{noise}.npz", **each)
+    names = ["published", "linear", "centred", "split", "short", "faster"]
+    study = published_study(tmp_path / "released", arms=names, noise=[0.05, 0.1], repeats=1)
+    for cell in study.cells:
+        spied.tested.clear()
+        cell.run()
+        wanted = levels[cell.noise]
+        taught = wanted["run"] < (40 if cell.arm == "split" else RUNS)
+        for name, given in zip(
+            ("context", "action", "feedback", "run"), spied.given[-1], strict=True
+        ):
+            np.testing.assert_array_equal(given, wanted[name][taught])
+        tests = [~taught, taught] if cell.arm == "split" else [taught]
+        for found, rows in zip(spied.tested, tests, strict=True):
+            np.testing.assert_array_equal(found, wanted["test_context"][rows])
+        parameters = as_published.ARMS[cell.arm].parameters
+        assert parameters.items() <= spied.learners[-1].items()
+    assert spied.protocols == [] and len({each["random_state"] for each in spied.learners}) == 1
+
+
+def test_the_committed_table_has_all_repeats_of_all_arms():
+    table = as_published.read_table()
+    found = {(row.arm, row.noise): row.numbers for row in table if row.control is None}
+    assert found == {
+        (name, noise): list(range(1, arm.repeats + 1))
+        for name, arm in ARMS.items()
+        for noise in PUBLISHED_NOISE
+    }
+    assert {each for row in table for one in row.options for each in one} <= set(OUTCOMES)
+    assert all(len(one) == 3 for row in table for one in row.right)
+
+
+def test_the_committed_table_has_the_published_figures():
+    table = [row for row in as_published.read_table() if row.control is None]
+    for row in (each for each in table if each.arm == "published"):
+        error = np.hypot(row.accuracy.standard_error, row.published.standard_error)
+        assert abs(row.difference) < 2 * error, row.noise
+    for row in (each for each in table if each.arm == "full_ci"):
+        assert abs(row.accuracy.mean - 100 / 3) < 3, row.noise
 
 
 @pytest.mark.slow
