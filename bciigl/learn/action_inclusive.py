@@ -210,7 +210,7 @@ AI_IGL = Specification(
 AI_IGL_PAPER = Specification(
     "ai_igl_paper",
     partial(ActionInclusiveIGL, method="paper"),
-    "AI-IGL by the paper's text, no labels",
+    "plain AI-IGL, no labels",
     "by the plain procedure of the paper on AI-IGL (Xie et al., 2022)",
     published_as="ai_igl",
     style={"color": "#cc79a7", "marker": "v", "linestyle": "-."},

@@ -34,8 +34,8 @@ def departures(protocol: Protocol) -> list[str]:
         "centring: contexts and feedback are centred by the mean of their run, test contexts too"
         " (which is transductive), for all learners; the released code learns from raw values.",
         "learners: the paper's text has a linear model, its released code a network of 250 and 100"
-        " units trained by Adam; here all learners are linear. AI-IGL by the paper's text has the"
-        " paper's objective and way to break the symmetry, AI-IGL is this package's own search.",
+        " units trained by Adam; here all learners are linear: plain AI-IGL has the paper's"
+        " objective and way to break the symmetry, AI-IGL is this package's own search.",
         "region: the same size, but in the inferior parietal lobule of fmrisim's template; patterns"
         " are drawn anew for each repeat.",
         "test: a session of its own with new noise; in the released code test rows share their"

@@ -67,7 +67,7 @@ def test_accuracy_verdict_and_match_rates_are_printed(bciigl, npz):
     assert (percent, verdict) == ("%", "trust")
     told = ("contextual bandit, told the rewards", "supervised, told the labels")
     assert [rows[each][-1] for each in told] == ["-", "-"]
-    assert rows["AI-IGL by the paper's text, no labels"][-1] == "doubtful"
+    assert rows["plain AI-IGL, no labels"][-1] == "doubtful"
     assert rows["guessing by chance"] == ["33.3", "%"]
 
 
@@ -76,7 +76,7 @@ def test_match_rates_and_statistics_are_details(bciigl, npz):
     assert re.search(r"AI-IGL: trust: .* \(t = \d", told)
     assert re.search(r"AI-IGL: decoded match rates by option: 0 0\.\d\d, 1 0\.\d\d, 2 0", told)
     # a learner that is not trusted does not say how often it thinks that guesses matched
-    assert "AI-IGL by the paper's text: decoded match rates" not in told
+    assert "plain AI-IGL: decoded match rates" not in told
     assert "Contexts and feedback are centred by the means of their runs." in told
 
 

@@ -36,7 +36,7 @@ def test_columns_stand_below_each_other_and_what_is_not_known_is_a_dash(capsys):
     ]
     assert more == "Details: bciigl learn x.npz -v\n"
     head, *rows, chance = table.splitlines()
-    names = ["AI-IGL by the paper'", "contextual bandit, t", "supervised, told the"]
+    names = ["plain AI-IGL, no lab", "contextual bandit, t", "supervised, told the"]
     assert [row[:20].strip() for row in rows] == names
     assert chance.split() == ["guessing", "by", "chance", "33.3", "%"]
     for row, accuracy, interval in zip(

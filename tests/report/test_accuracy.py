@@ -190,7 +190,7 @@ def test_controls_and_further_learners_have_figures_of_their_own(paper):
     assert_drawn(controls.figure.axes[0], lead_rows(paper, names), names)
     names = {
         "ai_igl": "AI-IGL",
-        "ai_igl_paper": "AI-IGL by the paper's text",
+        "ai_igl_paper": "plain AI-IGL",
         "transfer": "perception transfer",
         "igl_full_ci": "full-CI IGL",
         "cb": "contextual bandit,\ntold the rewards",

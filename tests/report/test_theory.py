@@ -55,7 +55,7 @@ def found():
 
 def test_what_is_found_is_told_from_the_numbers(found):
     error, trust, example, region = report.findings(found)
-    falls = "n^-0.75 (AI-IGL by the paper's text) and n^-1.00 (AI-IGL, judgments alike)"
+    falls = "n^-0.75 (plain AI-IGL) and n^-1.00 (AI-IGL, judgments alike)"
     assert f"falls as {falls}" in error
     assert "for AI-IGL, judgments differ it does not surely fall" in error
     # more than 0.1 is wrong: where judgments are alike, one of two sessions with 100 trials
@@ -105,7 +105,7 @@ def test_the_page_leads_with_what_was_found(found, tmp_path):
 
 def test_tables_have_a_line_for_each_learner(found):
     assert [row[0] for row in report.fit_table(found).rows] == [
-        "AI-IGL by the paper's text", "AI-IGL, judgments differ", "AI-IGL, judgments alike"
+        "plain AI-IGL", "AI-IGL, judgments differ", "AI-IGL, judgments alike"
     ]  # fmt: skip
     assert report.fit_table(found).rows[1][2] == "-"  # which does not fall
     assert report.reached_table(found.reached).rows[1] == ["AI-IGL", "95.0 %", "-", "1 of 2"]
