@@ -49,8 +49,8 @@ class ParticipantScreen:
         self.images = {} if folder is None else read_images(protocol, folder)
         self._answered = threading.Condition()
         self._pages: dict[object, dict[str, Any]] = {}
-        # When the present view was seen, by this computer's clock, on each page that says so.
-        self._seen: dict[object, float] = {}
+        # When a view was seen, by this computer's clock, on each page that says so.
+        self._seen: dict[int, dict[object, float]] = {}
         self._paused = False
         self._counts = self._trials_of("train")
         self._run = 1
@@ -105,7 +105,6 @@ class ParticipantScreen:
             self._view = {"id": self._view["id"] + 1, "view": view, "text": text}
             self._view |= {"image": image, "small": small}
             number = self._view["id"]
-            self._seen = {}
         self.changed()
         return number
 
@@ -130,16 +129,18 @@ class ParticipantScreen:
         """
         began, number = time.monotonic(), self._show_event(event)
         with self._answered:
-            self._answered.wait_for(lambda: not self._awaited(), ANSWER)
-            seen = [] if self._awaited() else list(self._seen.values())
+            self._answered.wait_for(lambda: not self._awaited(number), ANSWER)
+            seen = [] if self._awaited(number) else [*self._seen.get(number, {}).values()]
+            self._seen.clear()
         self._rest_after(number, event)  # not before it was seen, however fast a rehearsal is
         if not seen:
             raise NotSeenError
         return min(max(max(seen) - began, 0.0), time.monotonic() - began)
 
-    def _awaited(self) -> bool:
-        """Tell whether there are pages that can be seen, and have not drawn the present view."""
-        return any(self._pages[page]["visible"] and page not in self._seen for page in self._pages)
+    def _awaited(self, number: int) -> bool:
+        """Tell whether there are pages that can be seen, and have not drawn a view."""
+        seen = self._seen.get(number, {})
+        return any(about["visible"] and page not in seen for page, about in self._pages.items())
 
     def mirror(self, event: Event) -> None:
         """Show an event, without asking whether it was seen."""
@@ -242,7 +243,7 @@ class ParticipantScreen:
                 with self._answered:
                     if number == self._view["id"] and about["visible"]:
                         seen = about["sent"] + about["trip"] / 2 + delay / 1000
-                        self._seen.setdefault(page, seen)
+                        self._seen.setdefault(number, {}).setdefault(page, seen)
                     self._answered.notify_all()
             case {"key": str(key), "ago": ago} if len(key) <= 20 and _is_number(ago):
                 self.pressed(key, min(max(ago, 0.0), 1000.0) / 1000)
