@@ -380,8 +380,7 @@ def discover(task: Task) -> Found:
         enough = most.mean() > CONVINCING * entropy
         if not family.shared and task.recorded:
             # Directions of actions' own would take what leaks for any reward. But where rewards
-            # clearly differ, two actions may be exchanged without, and what seems to leak may be
-            # the reward, which does not cancel.
+            # clearly differ, a common direction may exchange two actions, and seem to leave a leak.
             enough |= clean is not task or t_statistic(most) > CLEARLY
             differ, share = best.search.mixture.directions_differ(best.belief)
             enough &= differ < CLEARLY or share < SAME_REWARD
